@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of JSON over one socket. Both ends use it; neither stdin nor stdout is touched, since frameworks print there.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace gradstone {
+
+// Owns the descriptor. Not thread-safe.
+class Channel {
+ public:
+  explicit Channel(int descriptor);
+  Channel(Channel&& other) noexcept;
+  Channel& operator=(Channel&& other) noexcept;
+  ~Channel();
+
+  // Blocks until written. Failed if the other side is gone (SIGPIPE is not raised).
+  Status send(const Json& message);
+  // The next message; nullopt at end of stream. Waits at most `timeout` (negative: for ever); a time-out is
+  // `timed_out() == true` and nullopt. Unreadable for a line that is not JSON or is longer than kMaxLine.
+  Result<std::optional<Json>> receive(std::chrono::milliseconds timeout);
+  bool timed_out() const { return timed_out_; }
+  int descriptor() const { return descriptor_; }
+
+  static constexpr std::size_t kMaxLine = 256u << 20;
+
+ private:
+  int descriptor_ = -1;
+  bool timed_out_ = false;
+  std::string buffer_;
+  std::size_t scanned_ = 0;  // bytes of buffer_ known to hold no line end
+};
+
+// The worker's end is this descriptor, by agreement.
+inline constexpr int kWorkerDescriptor = 3;
+
+}  // namespace gradstone
