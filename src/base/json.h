@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON by nlohmann-json, with what Gradstone adds: errors as values and a spelling for non-finite numbers.
-// Include nlohmann/json_fwd.hpp in headers that only name the type.
+// JSON by nlohmann-json, with what Gradstone adds: errors as values and a spelling for non-finite
+// numbers. Include nlohmann/json_fwd.hpp in headers that only name the type.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counter-based random numbers (Philox4x32-10; Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). Every number is a pure function of (seed, stream, index), so weights, data order and dropout masks
-// are the same on every machine, in any order, from any thread.
+// Counter-based random numbers (Philox4x32-10; Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011). Every number is a pure function of (seed, stream, index), so weights, data
+// order and dropout masks are the same on every machine, in any order, from any thread.
 #pragma once
 
 #include <array>
@@ -12,7 +12,8 @@
 
 namespace gradstone {
 
-// One stream of numbers. `stream` separates uses of one seed; take it from `stream_of("weights/conv1.weight")`.
+// One stream of numbers. `stream` separates uses of one seed; take it from
+// `stream_of("weights/conv1.weight")`.
 class CounterRandom {
  public:
   CounterRandom(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors as values. A command that cannot proceed returns Result<T>; context is added as it rises and
-// the text is printed once, in main. A run that failed is not an error but a record with an outcome.
+// Errors as values. A command that cannot proceed returns Result<T>; context is added as it rises
+// and the text is printed once, in main. A run that failed is not an error but a record with an
+// outcome.
 #pragma once
 
 #include <cstdio>
@@ -13,13 +14,14 @@
 
 namespace gradstone {
 
-// What went wrong, as far as the caller must tell cases apart. cli/exit_code.h maps these to exit codes.
+// What went wrong, as far as the caller must tell cases apart. cli/exit_code.h maps these to exit
+// codes.
 enum class ErrorKind {
-  kFailed,         // could not be done (a file could not be written, a child did not start)
-  kUsage,          // the person asked for something contradictory or unknown
-  kUnreadable,     // foreign input is broken: file, model, store, message
-  kUnsupported,    // well formed, but this engine or build cannot do it; the text says why
-  kOutOfMemory,    // an allocation failed
+  kFailed,       // could not be done (a file could not be written, a child did not start)
+  kUsage,        // the person asked for something contradictory or unknown
+  kUnreadable,   // foreign input is broken: file, model, store, message
+  kUnsupported,  // well formed, but this engine or build cannot do it; the text says why
+  kOutOfMemory,  // an allocation failed
 };
 
 struct Error {
@@ -27,14 +29,14 @@ struct Error {
   std::string message;  // one line: place, what is wrong, the way out
 
   // The same error with "place: " before its message.
-  Error within(std::string_view place) const {
-    return {kind, std::string(place) + ": " + message};
-  }
+  Error within(std::string_view place) const { return {kind, std::string(place) + ": " + message}; }
 };
 
 inline Error failed(std::string message) { return {ErrorKind::kFailed, std::move(message)}; }
 inline Error usage_error(std::string message) { return {ErrorKind::kUsage, std::move(message)}; }
-inline Error unreadable(std::string message) { return {ErrorKind::kUnreadable, std::move(message)}; }
+inline Error unreadable(std::string message) {
+  return {ErrorKind::kUnreadable, std::move(message)};
+}
 inline Error unsupported(std::string message) {
   return {ErrorKind::kUnsupported, std::move(message)};
 }
@@ -52,8 +54,8 @@ inline Error unsupported(std::string message) {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::move(error)) {}      // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   explicit operator bool() const { return ok(); }
@@ -117,11 +119,11 @@ class [[nodiscard]] Result<void> {
 using Status = Result<void>;
 
 // Unwraps a Result or returns its error from the enclosing function.
-#define TRY(expression)                                 \
-  ({                                                    \
-    auto try_result_ = (expression);                    \
-    if (!try_result_.ok()) return try_result_.error();  \
-    std::move(try_result_).value();                     \
+#define TRY(expression)                                \
+  ({                                                   \
+    auto try_result_ = (expression);                   \
+    if (!try_result_.ok()) return try_result_.error(); \
+    std::move(try_result_).value();                    \
   })
 
 }  // namespace gradstone

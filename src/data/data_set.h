@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labelled images: real files in their published formats, and synthetic ones. Not for batches: see data/batches.h.
+// Labelled images: real files in their published formats, and synthetic ones. Not for batches: see
+// data/batches.h.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 namespace gradstone {
 
 // A data reference as typed: NAME[:PATH] or synthetic[:key=value,...].
-//   fashion-mnist[:DIR]   IDX files, gzipped or not; default the folder of Debian's dataset-fashion-mnist
-//   mnist:DIR             the same four files
-//   cifar10:DIR           binary version: data_batch_1..5.bin, test_batch.bin
+//   fashion-mnist[:DIR]   IDX files, gzipped or not; default the folder of Debian's
+//   dataset-fashion-mnist mnist:DIR             the same four files cifar10:DIR           binary
+//   version: data_batch_1..5.bin, test_batch.bin
 //   synthetic[:shape=3x64x64,classes=10,train=4096,test=1024,seed=1]
 // A part that is left out of synthetic comes from what the workload needs.
 struct DataReference {
@@ -46,8 +47,8 @@ class DataSet {
   virtual std::string checksum() const = 0;
 };
 
-// Reads and checks a data set: magic numbers, sizes, label range. Errors are unreadable and name file and byte offset.
-// `needed` fills what a synthetic reference leaves open.
+// Reads and checks a data set: magic numbers, sizes, label range. Errors are unreadable and name
+// file and byte offset. `needed` fills what a synthetic reference leaves open.
 struct DataNeed {
   Shape sample_shape;
   std::int64_t classes = 10;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The portable model: a directed acyclic graph of operators with ONNX semantics (opset 17) and static shapes.
-// Plain data. What an operator means stands in op_table.h, how to write a graph in builder.h, how it travels
-// in json_codec.h, what can be done with it in passes.h and differentiate.h.
+// The portable model: a directed acyclic graph of operators with ONNX semantics (opset 17) and
+// static shapes. Plain data. What an operator means stands in op_table.h, how to write a graph in
+// builder.h, how it travels in json_codec.h, what can be done with it in passes.h and
+// differentiate.h.
 #pragma once
 
 #include <map>
@@ -22,12 +23,13 @@ using Attribute = std::variant<std::int64_t, double, std::string, std::vector<st
 
 // One application of an operator. Values are named; an absent optional input or output is "".
 struct Node {
-  std::string name;  // unique in the graph
-  std::string op;    // "Conv"
+  std::string name;    // unique in the graph
+  std::string op;      // "Conv"
   std::string domain;  // "" for ONNX, kGradstoneDomain for our own
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::map<std::string, Attribute> attributes;  // only those given; defaults stand in the operator table
+  std::map<std::string, Attribute>
+      attributes;  // only those given; defaults stand in the operator table
 };
 inline constexpr std::string_view kGradstoneDomain = "gradstone";
 
@@ -70,7 +72,8 @@ struct Graph {
   const Constant* find_constant(std::string_view name) const;
 };
 
-// Attribute access with a default; a wrong kind is a bug, since check_graph has seen the graph before.
+// Attribute access with a default; a wrong kind is a bug, since check_graph has seen the graph
+// before.
 std::int64_t attribute_or(const Node& node, std::string_view name, std::int64_t fallback);
 double attribute_or(const Node& node, std::string_view name, double fallback);
 std::string attribute_or(const Node& node, std::string_view name, std::string_view fallback);
@@ -81,15 +84,15 @@ std::vector<std::int64_t> attribute_or(const Node& node, std::string_view name,
 using ValueTypes = std::map<std::string, TensorType, std::less<>>;
 
 // Checks names, order, operators, attributes, arity and shapes, and infers the type of every value.
-// Errors read `workload lenet: node conv1 (Conv): weight has 3 input channels, the input has 1`, and for an
-// unknown operator or attribute suggest the nearest name.
+// Errors read `workload lenet: node conv1 (Conv): weight has 3 input channels, the input has 1`,
+// and for an unknown operator or attribute suggest the nearest name.
 Result<ValueTypes> check_graph(const Graph& graph);
 
 // A node's attributes checked and every default written out; `what` it means for shapes and cost.
 struct NodeCost {
-  std::int64_t flops = 0;  // a multiply-add counts two
+  std::int64_t flops = 0;          // a multiply-add counts two
   std::int64_t multiply_adds = 0;  // of Conv and Gemm-like operators only
-  std::int64_t bytes = 0;  // inputs read plus outputs written, once each
+  std::int64_t bytes = 0;          // inputs read plus outputs written, once each
 };
 // Cost of every node, in order. `types` is check_graph's answer for this graph.
 std::vector<NodeCost> node_costs(const Graph& graph, const ValueTypes& types);

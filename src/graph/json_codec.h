@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs as JSON (docs/graph-json.md). Weight values do not travel here; see protocol/tensor_file.h.
+// Graphs as JSON (docs/graph-json.md). Weight values do not travel here; see
+// protocol/tensor_file.h.
 #pragma once
 
 #include "base/json.h"

@@ -12,8 +12,8 @@ namespace gradstone {
 // Batch norm with running statistics, no dropout, no state updates, and only what `outputs` need.
 Graph to_inference(const Graph& graph, const std::vector<std::string>& outputs);
 
-// Drops nodes, weights, constants (and inputs that nothing reads, if `drop_inputs`) that `outputs` and the
-// state updates do not need.
+// Drops nodes, weights, constants (and inputs that nothing reads, if `drop_inputs`) that `outputs`
+// and the state updates do not need.
 Graph pruned(const Graph& graph, const std::vector<std::string>& outputs, bool drop_inputs);
 
 // A dropout mask that Gradstone draws: elements are 0 or 1 / (1 - ratio).

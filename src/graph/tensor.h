@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors in host memory: Tensor owns dense row-major elements, TensorRef and TensorSink look at somebody else's.
+// Tensors in host memory: Tensor owns dense row-major elements, TensorRef and TensorSink look at
+// somebody else's.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,9 @@ class Tensor {
   template <class T>
   static Tensor of(Shape shape, std::span<const T> values);
   template <class T>
-  static Tensor scalar(T value) { return of<T>({}, std::span<const T>(&value, 1)); }
+  static Tensor scalar(T value) {
+    return of<T>({}, std::span<const T>(&value, 1));
+  }
 
   const TensorType& type() const { return type_; }
   const Shape& shape() const { return type_.shape; }
@@ -57,7 +60,9 @@ class Tensor {
     return {reinterpret_cast<T*>(data_.get()), static_cast<std::size_t>(type_.elements())};
   }
   template <class T>
-  std::span<const T> as() const { return ref().as<T>(); }
+  std::span<const T> as() const {
+    return ref().as<T>();
+  }
 
  private:
   struct Release {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of JSON over one socket. Both ends use it; neither stdin nor stdout is touched, since frameworks print there.
+// Lines of JSON over one socket. Both ends use it; neither stdin nor stdout is touched, since
+// frameworks print there.
 #pragma once
 
 #include <chrono>
@@ -21,8 +22,9 @@ class Channel {
 
   // Blocks until written. Failed if the other side is gone (SIGPIPE is not raised).
   Status send(const Json& message);
-  // The next message; nullopt at end of stream. Waits at most `timeout` (negative: for ever); a time-out is
-  // `timed_out() == true` and nullopt. Unreadable for a line that is not JSON or is longer than kMaxLine.
+  // The next message; nullopt at end of stream. Waits at most `timeout` (negative: for ever); a
+  // time-out is `timed_out() == true` and nullopt. Unreadable for a line that is not JSON or is
+  // longer than kMaxLine.
   Result<std::optional<Json>> receive(std::chrono::milliseconds timeout);
   bool timed_out() const { return timed_out_; }
   int descriptor() const { return descriptor_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What core and worker say to each other (docs/protocol.md). One JSON object a line over a socket of their own;
-// tensors travel in files that both map (tensor_file.h). Plain data with a codec; the socket is channel.h.
+// What core and worker say to each other (docs/protocol.md). One JSON object a line over a socket
+// of their own; tensors travel in files that both map (tensor_file.h). Plain data with a codec; the
+// socket is channel.h.
 //
 //   core                              worker
 //   Hello{version, rank, ...}   ->
@@ -45,40 +46,53 @@ struct WorkerHello {
 
 enum class DropoutMode { kShared, kNative };
 
-// When to stop and what to measure. Exactly one of steps, epochs is positive, or neither: until the measurement is good.
+// When to stop and what to measure. Exactly one of steps, epochs is positive, or neither: until the
+// measurement is good.
 struct MeasurePlan {
   std::int64_t steps = 0;
   std::int64_t epochs = 0;
-  double precision = 0.02;      // half width of the 95 % interval of the rate, relative
-  double max_seconds = 60;      // of measuring, when neither steps nor epochs is given
-  bool evaluate = true;         // on the test split, after training
+  double precision = 0.02;  // half width of the 95 % interval of the rate, relative
+  double max_seconds = 60;  // of measuring, when neither steps nor epochs is given
+  bool evaluate = true;     // on the test split, after training
 };
 
 struct TrainJob {
   std::string workload;
-  Graph graph;                  // training form, for the training batch
-  Graph evaluation_graph;       // inference form, for the evaluation batch; outputs: logits
-  std::optional<Graph> last_graph;  // training form for the smaller last batch (LastBatch::kSmaller)
+  Graph graph;             // training form, for the training batch
+  Graph evaluation_graph;  // inference form, for the evaluation batch; outputs: logits
+  std::optional<Graph>
+      last_graph;  // training form for the smaller last batch (LastBatch::kSmaller)
   Recipe recipe;
   DataReference data;
   DataNeed data_need;
   std::uint64_t seed = 1;
   DropoutMode dropout = DropoutMode::kNative;
   MeasurePlan measure;
-  std::string weights_in;       // tensor file with every variable of the graphs
-  std::string weights_out;      // where final weights go; "" for nowhere
+  std::string weights_in;   // tensor file with every variable of the graphs
+  std::string weights_out;  // where final weights go; "" for nowhere
 };
 
 // Worker to core, streamed.
-struct PhaseEvent { std::string phase; };  // "load", "first_step", "warm_up", "throughput", "step_times", "train", "evaluate", "save"
+struct PhaseEvent {
+  std::string phase;
+};  // "load", "first_step", "warm_up", "throughput", "step_times", "train", "evaluate", "save"
 struct ProgressEvent {
   std::int64_t step = 0, total_steps = 0;  // total 0: not known
   std::int64_t epoch = 0;
   double samples_per_second = 0, loss = 0;
 };
-struct SamplesEvent { std::string name; std::vector<double> values; };  // appended to RunRecord::samples[name]
-struct FactEvent { std::string section, key; Json value; };  // RunRecord::context[section][key]
-struct Finished { Outcome outcome = Outcome::kOk; std::string message; };
+struct SamplesEvent {
+  std::string name;
+  std::vector<double> values;
+};  // appended to RunRecord::samples[name]
+struct FactEvent {
+  std::string section, key;
+  Json value;
+};  // RunRecord::context[section][key]
+struct Finished {
+  Outcome outcome = Outcome::kOk;
+  std::string message;
+};
 
 using WorkerMessage =
     std::variant<WorkerHello, PhaseEvent, ProgressEvent, SamplesEvent, FactEvent, Finished>;
@@ -86,7 +100,8 @@ using CoreMessage = std::variant<CoreHello, TrainJob>;
 
 Json to_json(const WorkerMessage& message);
 Json to_json(const CoreMessage& message);
-// Unreadable for anything that is not such a message. A hello of another protocol version is still read: `protocol` tells.
+// Unreadable for anything that is not such a message. A hello of another protocol version is still
+// read: `protocol` tells.
 Result<WorkerMessage> worker_message_from_json(const Json& json);
 Result<CoreMessage> core_message_from_json(const Json& json);
 

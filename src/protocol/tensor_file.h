@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named tensors in one file that can be mapped: the safetensors layout (8 bytes little-endian header length, a JSON
-// header, then the elements), so that saved weights open in other tools. Weights travel and are kept this way.
+// Named tensors in one file that can be mapped: the safetensors layout (8 bytes little-endian
+// header length, a JSON header, then the elements), so that saved weights open in other tools.
+// Weights travel and are kept this way.
 #pragma once
 
 #include <memory>

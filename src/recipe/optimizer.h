@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Update rules of weights, as data. Every formula with its source stands here once; engines apply it with their own
-// operators and answer `unsupported` where those cannot be made equal. Not for learning rates over time: schedule.h.
+// Update rules of weights, as data. Every formula with its source stands here once; engines apply
+// it with their own operators and answer `unsupported` where those cannot be made equal. Not for
+// learning rates over time: schedule.h.
 //
-// w weight, g gradient, t update count from 1, lr learning rate of this update. The order of one update:
-//   1. g <- clip(g)                        GradientClip, over all weights of the update together for the norm
+// w weight, g gradient, t update count from 1, lr learning rate of this update. The order of one
+// update:
+//   1. g <- clip(g)                        GradientClip, over all weights of the update together
+//   for the norm
 //   2. g <- g + decay * w                  coupled weight decay (l2), except where `decoupled`
 //   3. the rule below gives the step
-//   4. w <- w - lr * decay * w             decoupled weight decay (Loshchilov and Hutter 2019), before the step of 3
+//   4. w <- w - lr * decay * w             decoupled weight decay (Loshchilov and Hutter 2019),
+//   before the step of 3
 //   5. w <- clip(w, -c, c)                 weight clipping (Arjovsky et al. 2017)
 //   6. a <- m * a + (1 - m) * w            moving average of weights, if asked for
 #pragma once
@@ -23,18 +27,23 @@ namespace gradstone {
 
 enum class Rule {
   kSgd,       // w <- w - lr g
-  kMomentum,  // Polyak 1964. rate_in_velocity: v <- m v + lr g; w <- w - v.   Otherwise v <- m v + (1-dampening) g; w <- w - lr v
-  kNesterov,  // Sutskever et al. 2013, as rewritten by Bengio et al.: rate_in_velocity: v' = m v + lr g; w <- w - ((1+m) v' - m v)
-              // otherwise v <- m v + g; w <- w - lr (g + m v)
-  kAdam,      // Kingma and Ba 2015, alg. 1: m <- b1 m + (1-b1) g; v <- b2 v + (1-b2) g^2;
-              // w <- w - lr mhat / (sqrt(vhat) + eps); epsilon kInsideHat: as here.
-              // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon hat")
-  kAdamW,     // Adam with decoupled weight decay
-  kRmsProp,   // Hinton 2012, lecture 6e: v <- a v + (1-a) g^2; w <- w - lr g / (sqrt(v) + eps), or / sqrt(v + eps) (kInsideRoot);
-              // with momentum m > 0: u <- m u + (that quotient, times lr if rate_in_velocity); w <- w - u (times lr if not);
-              // centered: v - (moving mean of g)^2 in place of v
-  kAdaGrad,   // Duchi et al. 2011: s <- s + g^2; w <- w - lr g / (sqrt(s) + eps), or / sqrt(s + eps); s starts at initial_accumulator
-  kAdaDelta,  // Zeiler 2012, alg. 1: s <- a s + (1-a) g^2; d = sqrt(x + eps) / sqrt(s + eps) g; x <- a x + (1-a) d^2; w <- w - lr d
+  kMomentum,  // Polyak 1964. rate_in_velocity: v <- m v + lr g; w <- w - v.   Otherwise v <- m v +
+              // (1-dampening) g; w <- w - lr v
+  kNesterov,  // Sutskever et al. 2013, as rewritten by Bengio et al.: rate_in_velocity: v' = m v +
+              // lr g; w <- w - ((1+m) v' - m v) otherwise v <- m v + g; w <- w - lr (g + m v)
+  kAdam,     // Kingma and Ba 2015, alg. 1: m <- b1 m + (1-b1) g; v <- b2 v + (1-b2) g^2;
+             // w <- w - lr mhat / (sqrt(vhat) + eps); epsilon kInsideHat: as here.
+             // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon
+             // hat")
+  kAdamW,    // Adam with decoupled weight decay
+  kRmsProp,  // Hinton 2012, lecture 6e: v <- a v + (1-a) g^2; w <- w - lr g / (sqrt(v) + eps), or /
+             // sqrt(v + eps) (kInsideRoot); with momentum m > 0: u <- m u + (that quotient, times
+             // lr if rate_in_velocity); w <- w - u (times lr if not); centered: v - (moving mean of
+             // g)^2 in place of v
+  kAdaGrad,   // Duchi et al. 2011: s <- s + g^2; w <- w - lr g / (sqrt(s) + eps), or / sqrt(s +
+              // eps); s starts at initial_accumulator
+  kAdaDelta,  // Zeiler 2012, alg. 1: s <- a s + (1-a) g^2; d = sqrt(x + eps) / sqrt(s + eps) g; x
+              // <- a x + (1-a) d^2; w <- w - lr d
 };
 
 // Where epsilon stands.
@@ -48,7 +57,8 @@ struct Optimizer {
   Rule rule = Rule::kSgd;
   double momentum = 0;
   double dampening = 0;
-  bool rate_in_velocity = false;  // true: the velocity holds the learning rate of its time (Caffe); false: PyTorch
+  bool rate_in_velocity =
+      false;  // true: the velocity holds the learning rate of its time (Caffe); false: PyTorch
   double beta1 = 0.9, beta2 = 0.999;
   double alpha = 0.99;  // decay of the squared gradient: RMSProp, and rho of AdaDelta
   double epsilon = 1e-8;
@@ -68,8 +78,8 @@ struct GradientClip {
 };
 
 std::string_view name_of(Rule rule);  // "sgd", "momentum", ...
-// Names of the state tensors a rule keeps for each weight, in order: {"velocity"}, {"mean", "square"}, ...
-// State `slot` of weight `w` is variable `w:slot` of the store.
+// Names of the state tensors a rule keeps for each weight, in order: {"velocity"}, {"mean",
+// "square"}, ... State `slot` of weight `w` is variable `w:slot` of the store.
 std::vector<std::string> slots_of(const Optimizer& optimizer);
 double initial_slot_value(const Optimizer& optimizer, std::string_view slot);
 // Ranges (betas in [0, 1), epsilon >= 0 ...). The error names the field.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training description: which weights are updated how, what a batch is, what is done to the data. Plain data.
+// The training description: which weights are updated how, what a batch is, what is done to the
+// data. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ struct OptimizerChoice {
   double weight_clip = 0;      // > 0: |w| <= weight_clip after each update
 };
 
-// Weights whose name matches `pattern` (shell wildcards * and ?). The first matching group of the list wins;
-// a weight that none matches belongs to the first optimizer with multipliers 1.
+// Weights whose name matches `pattern` (shell wildcards * and ?). The first matching group of the
+// list wins; a weight that none matches belongs to the first optimizer with multipliers 1.
 struct ParameterGroup {
   std::string pattern;
   double rate_multiplier = 1;
@@ -32,11 +33,12 @@ struct ParameterGroup {
 
 enum class LastBatch { kDrop, kWrap, kSmaller };  // the last, partial batch of an epoch
 
-// What is done to an image between file and network, in this order. All engines get the same numbers.
+// What is done to an image between file and network, in this order. All engines get the same
+// numbers.
 struct Preprocess {
-  double scale = 1.0 / 255;      // pixels are bytes 0..255
-  std::vector<double> mean;      // subtracted after scaling; one value, or one a channel; empty is none
-  std::vector<double> deviation; // divided by afterwards
+  double scale = 1.0 / 255;  // pixels are bytes 0..255
+  std::vector<double> mean;  // subtracted after scaling; one value, or one a channel; empty is none
+  std::vector<double> deviation;       // divided by afterwards
   std::int64_t height = 0, width = 0;  // zero-padded or cropped around the middle; 0 keeps the size
 };
 
@@ -47,7 +49,8 @@ struct Recipe {
   std::int64_t evaluation_batch = 100;
   std::int64_t epochs = 1;
   LastBatch last_batch = LastBatch::kDrop;
-  double weight_average = 0;  // > 0: moving average of weights with this momentum; evaluation uses the averages
+  double weight_average =
+      0;  // > 0: moving average of weights with this momentum; evaluation uses the averages
   Preprocess preprocess;
 };
 

@@ -17,7 +17,8 @@ enum class ScheduleKind {
   kInverseTime,        // Torch's learningRateDecay: base / (1 + factor * step)
   kExponential,        // base * factor^(step / every), step / every not rounded
   kEpochAnnealing,     // base / factor^epoch (Deep Speech 2)
-  kInverseSquareRoot,  // Vaswani et al. 2017, eq. 3: base * min(step+1 ^ -0.5, (step+1) * warmup^-1.5)
+  kInverseSquareRoot,  // Vaswani et al. 2017, eq. 3: base * min(step+1 ^ -0.5, (step+1) *
+                       // warmup^-1.5)
 };
 
 struct Schedule {
@@ -27,7 +28,8 @@ struct Schedule {
   double power = 1;
   std::int64_t every = 1;
   std::vector<std::int64_t> boundaries;
-  std::int64_t warmup_steps = 0;  // linear from base / warmup to base over this many steps, then the schedule
+  std::int64_t warmup_steps =
+      0;  // linear from base / warmup to base over this many steps, then the schedule
 
   bool operator==(const Schedule&) const = default;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workload: what is trained. One folder under workloads/ makes one of these; CMake lists the folders.
+// A workload: what is trained. One folder under workloads/ makes one of these; CMake lists the
+// folders.
 #pragma once
 
 #include <functional>
@@ -30,14 +31,15 @@ struct WorkloadSize {
   ExpectedCounts expected;
   Recipe recipe;
   std::string default_data;  // a data reference, see data/data_set.h
-  // The training graph for a batch. It has inputs `image` and `label` and values `loss` (scalar) and `logits`.
+  // The training graph for a batch. It has inputs `image` and `label` and values `loss` (scalar)
+  // and `logits`.
   std::function<Graph(std::int64_t batch)> build;
 };
 
 struct Workload {
   std::string name;
   std::string summary;
-  std::string source;  // paper or code that defines it
+  std::string source;               // paper or code that defines it
   std::vector<WorkloadSize> sizes;  // small first: the default
 };
 

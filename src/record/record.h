@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run as data: what was asked, what came of it, on which machine. Everything that stores, compares or
-// prints reads this and nothing else.
+// One run as data: what was asked, what came of it, on which machine. Everything that stores,
+// compares or prints reads this and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ struct MetricValue {
 };
 
 struct RunRecord {
-  std::string id;       // "20261130-093512-3fa9c1": unique, sorts by start
-  std::string plan;     // id of the command that made it
-  std::string label;    // as given by --label
+  std::string id;                      // "20261130-093512-3fa9c1": unique, sorts by start
+  std::string plan;                    // id of the command that made it
+  std::string label;                   // as given by --label
   std::string workload, size, engine;  // engine as "name@version"
   int rank = 0, world_size = 1;
   std::string device = "cpu";
@@ -51,9 +51,11 @@ struct RunRecord {
 
   // Figures by name; the names, units and formulas stand in analysis/metric_catalogue.h.
   std::map<std::string, MetricValue> metrics;
-  // Raw samples by name, in order of time: "loss" (one a training step), "step_time" (s, the synchronised window), ...
+  // Raw samples by name, in order of time: "loss" (one a training step), "step_time" (s, the
+  // synchronised window), ...
   std::map<std::string, std::vector<double>> samples;
-  // Everything else that matters: context["settings"], ["machine"], ["engine"], ["environment"], ["data"], ...
+  // Everything else that matters: context["settings"], ["machine"], ["engine"], ["environment"],
+  // ["data"], ...
   Json context = Json::object();
 };
 

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# gradstone_engine(NAME ... KIND framework|oracle|test SUMMARY ... SOURCES ... [VERSION v] [LINK ...] [OPTIONS ...])
+# makes, from an engine folder, the worker engine-NAME[@VERSION], its manifest beside it (what `list` and `--engine`
+# read without starting it) and the conformance tests of the engine interface linked against it.
+
+function(gradstone_engine)
+  cmake_parse_arguments(ARG "" "NAME;VERSION;KIND;SUMMARY" "SOURCES;LINK;OPTIONS" ${ARGN})
+  set(id ${ARG_NAME})
+  if(ARG_VERSION)
+    set(id ${ARG_NAME}@${ARG_VERSION})
+  endif()
+  string(MAKE_C_IDENTIFIER ${id} target)
+  add_library(engine_lib_${target} STATIC ${ARG_SOURCES})
+  target_link_libraries(engine_lib_${target} PUBLIC worker ${ARG_LINK})
+  target_compile_options(engine_lib_${target} PRIVATE ${ARG_OPTIONS})
+
+  add_executable(engine_${target} ${PROJECT_SOURCE_DIR}/engines/main.cc)
+  target_link_libraries(engine_${target} PRIVATE engine_lib_${target})
+  set_target_properties(engine_${target} PROPERTIES OUTPUT_NAME engine-${id})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/bin/engine-${id}.json CONTENT
+       "{\"name\": \"@ARG_NAME@\", \"version\": \"@ARG_VERSION@\", \"kind\": \"@ARG_KIND@\", \"executable\": \"engine-@id@\", \"summary\": \"@ARG_SUMMARY@\"}\n" @ONLY)
+  install(TARGETS engine_${target} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/gradstone)
+  install(FILES ${CMAKE_BINARY_DIR}/bin/engine-${id}.json DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/gradstone)
+
+  file(GLOB own_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  set(conformance)
+  if(NOT ARG_KIND STREQUAL "test")
+    file(GLOB conformance CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/conformance/*_test.cc)
+  endif()
+  gradstone_tests(engine-${target} SOURCES ${own_tests} ${conformance} LINK engine_lib_${target} workloads)
+endfunction()

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gradstone {
+namespace {
+
+TEST(Json, NonFiniteNumbersSurviveTheWire) {
+  for (const double value : {std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity(), 0.1, -0.0}) {
+    EXPECT_EQ(decode_number(parse_json(write_json(encode_number(value))).value()).value(), value);
+  }
+  EXPECT_TRUE(std::isnan(decode_number(encode_number(std::nan(""))).value()));
+  EXPECT_TRUE(number_or_null(std::nan("")).is_null());
+}
+
+TEST(Json, ErrorsNameThePlace) {
+  EXPECT_EQ(parse_json("{\"a\": ]").error().message, "not JSON: byte 7 of 7");
+  const Json object = {{"shape", {1, "x"}}, {"big", 18446744073709551615ull}};
+  EXPECT_EQ(integers_member(object, "shape").error().message,
+            "key 'shape': expected an array of integers");
+  EXPECT_EQ(integer_member(object, "big").error().message, "key 'big': expected an integer");
+  EXPECT_EQ(string_member(object, "none").error().message, "key 'none' is missing");
+  EXPECT_EQ(member(Json(3), "a").error().message, "expected an object with key 'a'");
+}
+
+}  // namespace
+}  // namespace gradstone
