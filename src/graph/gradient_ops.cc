@@ -22,7 +22,8 @@ class ForwardView {
     node_.op = op;
     node_.domain.clear();
     for (const TensorType& type : types_) pointers_.push_back(&type);
-    constants_.resize(types_.size(), nullptr);
+    pointers_.resize(std::max<std::size_t>(pointers_.size(), row_->max_inputs), nullptr);
+    constants_.resize(pointers_.size(), nullptr);
     node_.inputs.assign(types_.size(), "x");
     node_.outputs.assign(1, "y");
   }
