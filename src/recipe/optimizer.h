@@ -31,17 +31,17 @@ enum class Rule {
               // (1-dampening) g; w <- w - lr v
   kNesterov,  // Sutskever et al. 2013, as rewritten by Bengio et al.: rate_in_velocity: v' = m v +
               // lr g; w <- w - ((1+m) v' - m v) otherwise v <- m v + g; w <- w - lr (g + m v)
-  kAdam,     // Kingma and Ba 2015, alg. 1: m <- b1 m + (1-b1) g; v <- b2 v + (1-b2) g^2;
-             // w <- w - lr mhat / (sqrt(vhat) + eps); epsilon kInsideHat: as here.
-             // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon
-             // hat")
+  kAdam,      // Kingma and Ba 2015, alg. 1: m <- b1 m + (1-b1) g; v <- b2 v + (1-b2) g^2;
+              // w <- w - lr mhat / (sqrt(vhat) + eps); epsilon kInsideHat: as here.
+  // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon
+  // hat")
   kAdamW,    // Adam with decoupled weight decay
   kRmsProp,  // Hinton 2012, lecture 6e: v <- a v + (1-a) g^2; w <- w - lr g / (sqrt(v) + eps), or /
              // sqrt(v + eps) (kInsideRoot); with momentum m > 0: u <- m u + (that quotient, times
              // lr if rate_in_velocity); w <- w - u (times lr if not); centered: v - (moving mean of
              // g)^2 in place of v
-  kAdaGrad,   // Duchi et al. 2011: s <- s + g^2; w <- w - lr g / (sqrt(s) + eps), or / sqrt(s +
-              // eps); s starts at initial_accumulator
+  kAdaGrad,  // Duchi et al. 2011: s <- s + g^2; w <- w - lr g / (sqrt(s) + eps), or / sqrt(s +
+             // eps); s starts at initial_accumulator
   kAdaDelta,  // Zeiler 2012, alg. 1: s <- a s + (1-a) g^2; d = sqrt(x + eps) / sqrt(s + eps) g; x
               // <- a x + (1-a) d^2; w <- w - lr d
 };
