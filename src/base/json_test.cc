@@ -25,6 +25,8 @@ TEST(Json, DepthIsBoundedAndBracketsInStringsDoNotCount) {
   EXPECT_TRUE(parse_json("\"\\\"" + std::string(500, '[') + "\"").ok());
 }
 
+TEST(Json, ANumberOutOfRangeIsAnError) { EXPECT_FALSE(parse_json("1e999").ok()); }
+
 TEST(Json, ErrorsNameThePlace) {
   EXPECT_EQ(parse_json("{\"a\": ]").error().message, "not JSON: byte 7 of 7");
   const Json object = {{"shape", {1, "x"}}, {"big", 18446744073709551615ull}};
