@@ -26,7 +26,8 @@ struct AttributeDef {
 struct NodeContext {
   const Node& node;
   std::span<const TensorType* const> inputs;
-  std::span<const Tensor* const> constants;  // the input's value where it is a Constant (Reshape's shape)
+  std::span<const Tensor* const>
+      constants;  // the input's value where it is a Constant (Reshape's shape)
 };
 
 struct OpDef {
@@ -42,7 +43,8 @@ struct OpDef {
   Result<std::vector<TensorType>> (*infer)(const NodeContext&) = nullptr;
   // Floating-point operations of one execution, a multiply-add counting two; nullptr: none (it only moves data).
   std::int64_t (*flops)(const NodeContext&, std::span<const TensorType> outputs) = nullptr;
-  bool multiply_adds = false;  // flops / 2 counts in NodeCost::multiply_adds (Conv, Gemm, MatMul and their gradients)
+  bool multiply_adds =
+      false;  // flops / 2 counts in NodeCost::multiply_adds (Conv, Gemm, MatMul and their gradients)
   // Appends the nodes of the backward pass; nullptr: no gradient flows through (integers, comparisons).
   Status (*gradient)(GradientBuilder&) = nullptr;
   std::string_view summary;  // one line for docs/operators.md
