@@ -5,7 +5,7 @@
 #include <array>
 #include <filesystem>
 
-#include "data/checksum.h"
+#include "base/hash.h"
 #include "data/cifar.h"
 #include "data/file_bytes.h"
 #include "data/idx.h"
@@ -42,12 +42,12 @@ class LoadedDataSet final : public DataSet {
     return of(split).labels[static_cast<std::size_t>(index)];
   }
   std::string checksum() const override {
-    Checksum checksum;
+    Hasher hasher;
     for (const LoadedSplit* split : {&train_, &test_}) {
-      checksum.add(split->pixels);
-      checksum.add(split->labels);
+      hasher.update(std::as_bytes(std::span(split->pixels)));
+      hasher.update(std::as_bytes(std::span(split->labels)));
     }
-    return checksum.hex();
+    return hasher.hex();
   }
 
  private:

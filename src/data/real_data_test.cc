@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "data/cifar.h"
 #include "data/idx.h"
 #include "data/test_files.h"
@@ -15,7 +17,7 @@ using testing::gzipped;
 using ::testing::HasSubstr;
 using testing::idx_images;
 using testing::idx_labels;
-using testing::TemporaryFolder;
+using testing::write;
 using testing::write_idx_folder;
 
 std::string error_of_images(const Bytes& bytes) {
@@ -100,7 +102,7 @@ TEST(Gunzip, RefusesDamage) {
 }
 
 TEST(RealData, ReadsAFolderInMnistsLayout) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::create().value();
   write_idx_folder(folder, 25, 12, 6);
   const auto data = open_data({"mnist", folder.path()}, {});
   ASSERT_TRUE(data.ok()) << data.error().message;
@@ -116,22 +118,22 @@ TEST(RealData, ReadsAFolderInMnistsLayout) {
 }
 
 TEST(RealData, ChecksumTellsFilesApartButNotTheirPacking) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::create().value();
   write_idx_folder(folder, 25, 12, 6);
   const DataReference reference = {"mnist", folder.path()};
   const std::string first = open_data(reference, {}).value()->checksum();
   EXPECT_EQ(first.size(), 32u);
   std::filesystem::remove(folder.file("t10k-labels-idx1-ubyte.gz"));
   Bytes labels = idx_labels(12);
-  folder.write("t10k-labels-idx1-ubyte", labels);
+  write(folder, "t10k-labels-idx1-ubyte", labels);
   EXPECT_EQ(open_data(reference, {}).value()->checksum(), first);
   labels.back() = 5;
-  folder.write("t10k-labels-idx1-ubyte", labels);
+  write(folder, "t10k-labels-idx1-ubyte", labels);
   EXPECT_NE(open_data(reference, {}).value()->checksum(), first);
 }
 
 TEST(RealData, ErrorsNameFileByteAndRemedy) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::create().value();
   const DataReference reference = {"fashion-mnist", folder.path()};
   EXPECT_EQ(open_data(reference, {}).error().message,
             "data fashion-mnist: " + folder.path() +
@@ -139,16 +141,16 @@ TEST(RealData, ErrorsNameFileByteAndRemedy) {
                 "again, or leave the folder out and: apt install dataset-fashion-mnist");
   write_idx_folder(folder, 25, 12, 6);
   const Bytes images = idx_images(25, 6, 6);
-  folder.write("train-images-idx3-ubyte", Bytes(images.begin(), images.begin() + 500));
+  write(folder, "train-images-idx3-ubyte", Bytes(images.begin(), images.begin() + 500));
   const auto truncated = open_data(reference, {});
   EXPECT_EQ(truncated.error().kind, ErrorKind::kUnreadable);
   EXPECT_THAT(truncated.error().message,
               HasSubstr(folder.file("train-images-idx3-ubyte") +
                         ": byte 500: the file ends, its header says 916 bytes; "));
-  folder.write("train-images-idx3-ubyte", idx_images(24, 6, 6));
+  write(folder, "train-images-idx3-ubyte", idx_images(24, 6, 6));
   EXPECT_THAT(open_data(reference, {}).error().message,
               HasSubstr("train-labels-idx1-ubyte: byte 4: 25 labels for 24 images in"));
-  folder.write("train-images-idx3-ubyte", idx_images(25, 6, 5));
+  write(folder, "train-images-idx3-ubyte", idx_images(25, 6, 5));
   EXPECT_THAT(open_data(reference, {}).error().message, HasSubstr("differ in size"));
 }
 
@@ -164,11 +166,11 @@ Bytes cifar_file(std::size_t count) {
 }
 
 TEST(RealData, ReadsCifarFolders) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder = TemporaryFolder::create().value();
   for (int i = 1; i <= 5; ++i) {
-    folder.write("data_batch_" + std::to_string(i) + ".bin", cifar_file(4));
+    write(folder, "data_batch_" + std::to_string(i) + ".bin", cifar_file(4));
   }
-  folder.write("test_batch.bin", cifar_file(3));
+  write(folder, "test_batch.bin", cifar_file(3));
   const auto data = open_data({"cifar10", folder.path()}, {});
   ASSERT_TRUE(data.ok()) << data.error().message;
   const DataSet& set = **data;

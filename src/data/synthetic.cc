@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/hash.h"
 #include "base/random.h"
-#include "data/checksum.h"
 
 namespace gradstone {
 namespace {
@@ -27,11 +27,6 @@ void append_wave(std::int64_t size, double cycles, double phase, std::vector<std
     const double value = std::cos(2 * std::numbers::pi * (turn + phase));
     table.push_back(static_cast<std::int16_t>(std::lround(kWaveUnit * value)));
   }
-}
-
-template <class T>
-std::span<const std::uint8_t> as_bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(T)};
 }
 
 class SyntheticDataSet final : public DataSet {
@@ -79,13 +74,13 @@ class SyntheticDataSet final : public DataSet {
                                                reference_.train_count,
                                                reference_.test_count,
                                                static_cast<std::int64_t>(reference_.seed)};
-    Checksum checksum;
-    checksum.add(as_bytes_of(numbers));
-    checksum.add(as_bytes_of(noise_));
-    checksum.add(as_bytes_of(vertical_));
-    checksum.add(as_bytes_of(horizontal_));
-    checksum.add(as_bytes_of(colour_));
-    return checksum.hex();
+    Hasher hasher;
+    hasher.update(std::as_bytes(std::span(numbers)));
+    hasher.update(std::as_bytes(std::span(noise_)));
+    hasher.update(std::as_bytes(std::span(vertical_)));
+    hasher.update(std::as_bytes(std::span(horizontal_)));
+    hasher.update(std::as_bytes(std::span(colour_)));
+    return hasher.hex();
   }
 
  private:

@@ -1,44 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a folder of its own that goes with the object, and files in the formats that data/
-// reads.
+// For tests: files in the formats that data/ reads.
 #pragma once
 
-#include <stdlib.h>
 #include <zlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "base/result.h"
+#include "base/files.h"
 #include "data/file_bytes.h"
 
 namespace gradstone::testing {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gradstone-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string path() const { return path_.string(); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  void write(const std::string& name, const Bytes& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  }
-
- private:
-  std::filesystem::path path_;
-};
+inline void write(const TemporaryFolder& folder, std::string_view name, const Bytes& bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  CHECK(write_file(folder.file(name), text).ok(), "a test's file cannot be written");
+}
 
 inline void append_big_endian(Bytes& bytes, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) {
@@ -83,10 +59,10 @@ inline Bytes gzipped(const Bytes& bytes) {
 // A whole folder in MNIST's layout; the test files are gzipped.
 inline void write_idx_folder(const TemporaryFolder& folder, std::uint32_t train, std::uint32_t test,
                              std::uint32_t side) {
-  folder.write("train-images-idx3-ubyte", idx_images(train, side, side));
-  folder.write("train-labels-idx1-ubyte", idx_labels(train));
-  folder.write("t10k-images-idx3-ubyte.gz", gzipped(idx_images(test, side, side)));
-  folder.write("t10k-labels-idx1-ubyte.gz", gzipped(idx_labels(test)));
+  write(folder, "train-images-idx3-ubyte", idx_images(train, side, side));
+  write(folder, "train-labels-idx1-ubyte", idx_labels(train));
+  write(folder, "t10k-images-idx3-ubyte.gz", gzipped(idx_images(test, side, side)));
+  write(folder, "t10k-labels-idx1-ubyte.gz", gzipped(idx_labels(test)));
 }
 
 }  // namespace gradstone::testing
