@@ -18,6 +18,33 @@ std::uint64_t join(std::uint32_t high, std::uint32_t low) {
   return (static_cast<std::uint64_t>(high) << 32) | low;
 }
 
+using Block = std::array<std::uint32_t, 4>;
+
+std::array<std::uint64_t, 2> pair_of(const Block& words) {
+  return {join(words[1], words[0]), join(words[3], words[2])};
+}
+
+// Box and Muller 1958: both normals of one block.
+std::array<double, 2> normal_pair(const Block& words) {
+  const auto pair = pair_of(words);
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - to_unit(pair[0])));  // log of (0, 1]
+  const double angle = 2.0 * std::numbers::pi * to_unit(pair[1]);
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+// numbers[i] is element (first + i) % 2 of pair_at((first + i) / 2); each pair is made once.
+template <class PairAt>
+void fill_pairs(std::uint64_t first, std::span<double> numbers, PairAt pair_at) {
+  std::size_t i = 0;
+  if (first % 2 == 1 && !numbers.empty()) numbers[i++] = pair_at(first / 2)[1];
+  for (; i + 1 < numbers.size(); i += 2) {
+    const auto pair = pair_at((first + i) / 2);
+    numbers[i] = pair[0];
+    numbers[i + 1] = pair[1];
+  }
+  if (i < numbers.size()) numbers[i] = pair_at((first + i) / 2)[0];
+}
+
 }  // namespace
 
 std::array<std::uint32_t, 4> CounterRandom::block(std::uint64_t index) const {
@@ -40,17 +67,24 @@ std::array<std::uint32_t, 4> CounterRandom::block(std::uint64_t index) const {
 }
 
 std::uint64_t CounterRandom::bits(std::uint64_t index) const {
-  const auto words = block(index / 2);
-  return index % 2 == 0 ? join(words[1], words[0]) : join(words[3], words[2]);
+  return pair_of(block(index / 2))[index % 2];
 }
 
 double CounterRandom::uniform(std::uint64_t index) const { return to_unit(bits(index)); }
 
 double CounterRandom::normal(std::uint64_t index) const {
-  const auto words = block(index);
-  const double radius_uniform = 1.0 - to_unit(join(words[1], words[0]));  // in (0, 1]
-  const double angle = 2.0 * std::numbers::pi * to_unit(join(words[3], words[2]));
-  return std::sqrt(-2.0 * std::log(radius_uniform)) * std::cos(angle);
+  return normal_pair(block(index / 2))[index % 2];
+}
+
+void CounterRandom::fill_uniform(std::uint64_t first, std::span<double> numbers) const {
+  fill_pairs(first, numbers, [this](std::uint64_t index) {
+    const auto pair = pair_of(block(index));
+    return std::array<double, 2>{to_unit(pair[0]), to_unit(pair[1])};
+  });
+}
+
+void CounterRandom::fill_normal(std::uint64_t first, std::span<double> numbers) const {
+  fill_pairs(first, numbers, [this](std::uint64_t index) { return normal_pair(block(index)); });
 }
 
 std::uint64_t CounterRandom::below(std::uint64_t index, std::uint64_t bound) const {

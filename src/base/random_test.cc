@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace gradstone {
 namespace {
@@ -29,6 +30,35 @@ TEST(CounterRandom, NormalHasUnitMoments) {
   }
   EXPECT_NEAR(sum / kCount, 0.0, 0.02);
   EXPECT_NEAR(squares / kCount, 1.0, 0.02);
+}
+
+TEST(CounterRandom, FillsEqualSingleDraws) {
+  const CounterRandom random(7, 9);
+  for (const std::uint64_t first : {0, 1, 6, 11}) {
+    for (const std::size_t size : {0, 1, 2, 3, 8}) {
+      std::vector<double> uniforms(size), normals(size);
+      random.fill_uniform(first, uniforms);
+      random.fill_normal(first, normals);
+      for (std::size_t i = 0; i < size; ++i) {
+        EXPECT_EQ(uniforms[i], random.uniform(first + i));
+        EXPECT_EQ(normals[i], random.normal(first + i));
+      }
+    }
+  }
+}
+
+// The two normals of one block share a radius and an angle, and must still be uncorrelated.
+TEST(CounterRandom, NormalsOfOneBlockAreUncorrelated) {
+  const CounterRandom random(3, stream_of("pairs"));
+  std::vector<double> normals(200000);
+  random.fill_normal(0, normals);
+  double products = 0, square_products = 0;
+  for (std::size_t i = 0; i < normals.size(); i += 2) {
+    products += normals[i] * normals[i + 1];
+    square_products += (normals[i] * normals[i] - 1) * (normals[i + 1] * normals[i + 1] - 1);
+  }
+  EXPECT_NEAR(products / 1e5, 0.0, 0.02);
+  EXPECT_NEAR(square_products / 1e5, 0.0, 0.04);
 }
 
 TEST(CounterRandom, PermutationIsOneAndDependsOnSeed) {

@@ -31,17 +31,17 @@ enum class Rule {
               // (1-dampening) g; w <- w - lr v
   kNesterov,  // Sutskever et al. 2013, as rewritten by Bengio et al.: rate_in_velocity: v' = m v +
               // lr g; w <- w - ((1+m) v' - m v) otherwise v <- m v + g; w <- w - lr (g + m v)
-  kAdam,     // Kingma and Ba 2015, alg. 1: m <- b1 m + (1-b1) g; v <- b2 v + (1-b2) g^2;
-             // w <- w - lr mhat / (sqrt(vhat) + eps); epsilon kInsideHat: as here.
-             // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon
-             // hat")
+  kAdam,      // Kingma and Ba 2015, alg. 1: m <- b1 m + (1-b1) g; v <- b2 v + (1-b2) g^2;
+              // w <- w - lr mhat / (sqrt(vhat) + eps); epsilon kInsideHat: as here.
+          // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon
+          // hat")
   kAdamW,    // Adam with decoupled weight decay
   kRmsProp,  // Hinton 2012, lecture 6e: v <- a v + (1-a) g^2; w <- w - lr g / (sqrt(v) + eps), or /
              // sqrt(v + eps) (kInsideRoot); with momentum m > 0: u <- m u + (that quotient, times
              // lr if rate_in_velocity); w <- w - u (times lr if not); centered: v - (moving mean of
              // g)^2 in place of v
-  kAdaGrad,   // Duchi et al. 2011: s <- s + g^2; w <- w - lr g / (sqrt(s) + eps), or / sqrt(s +
-              // eps); s starts at initial_accumulator
+  kAdaGrad,  // Duchi et al. 2011: s <- s + g^2; w <- w - lr g / (sqrt(s) + eps), or / sqrt(s +
+             // eps); s starts at initial_accumulator
   kAdaDelta,  // Zeiler 2012, alg. 1: s <- a s + (1-a) g^2; d = sqrt(x + eps) / sqrt(s + eps) g; x
               // <- a x + (1-a) d^2; w <- w - lr d
 };
@@ -78,12 +78,20 @@ struct GradientClip {
 };
 
 std::string_view name_of(Rule rule);  // "sgd", "momentum", ...
-// Names of the state tensors a rule keeps for each weight, in order: {"velocity"}, {"mean",
-// "square"}, ... State `slot` of weight `w` is variable `w:slot` of the store.
+// Names of the state tensors a rule keeps for each weight, in order. State `slot` of weight `w` is
+// variable `w:slot` of the store.
+//   momentum, nesterov  velocity (v)
+//   adam, adamw         mean (m), square (v)
+//   rmsprop             square (v); if centered mean (moving mean of g); if momentum > 0 velocity
+//   (u) adagrad             square_sum (s) adadelta            square (s), step_square (x)
 std::vector<std::string> slots_of(const Optimizer& optimizer);
 double initial_slot_value(const Optimizer& optimizer, std::string_view slot);
-// Ranges (betas in [0, 1), epsilon >= 0 ...). The error names the field.
+// Whether weight decay is decoupled: asked for, or by the rule (AdamW).
+bool decouples_decay(const Optimizer& optimizer);
+// Ranges (betas in [0, 1), epsilon >= 0 ...) and no setting that the rule would not read. The
+// error names the field.
 Status check_optimizer(const Optimizer& optimizer);
+Status check_gradient_clip(const GradientClip& clip);
 
 Json to_json(const Optimizer& optimizer);
 Result<Optimizer> optimizer_from_json(const Json& json);

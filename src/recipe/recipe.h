@@ -54,7 +54,11 @@ struct Recipe {
   Preprocess preprocess;
 };
 
+// Ranges, names, and what must fit `graph`: each group matches a trainable weight, the image has
+// the channels and size that `preprocess` makes. The error names optimizer or group, and field.
 Status check_recipe(const Recipe& recipe, const Graph& graph);
+// Every field is written. Reading, a field left out keeps its default and an unknown key is an
+// error.
 Json to_json(const Recipe& recipe);
 Result<Recipe> recipe_from_json(const Json& json);
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -28,14 +30,19 @@ struct Schedule {
   double power = 1;
   std::int64_t every = 1;
   std::vector<std::int64_t> boundaries;
-  std::int64_t warmup_steps =
-      0;  // linear from base / warmup to base over this many steps, then the schedule
+  // Linear warm-up: the first `warmup_steps` updates use (step + 1) / warmup_steps of the
+  // schedule's rate, from base / warmup_steps up to it without a jump. Steps, boundaries and epochs
+  // count from the start of training, warm-up included (Goyal et al. 2017, section 2.2).
+  // kInverseSquareRoot has a rise of its own.
+  std::int64_t warmup_steps = 0;
 
   bool operator==(const Schedule&) const = default;
 };
 
+std::string_view name_of(ScheduleKind kind);  // "constant", "multi_step", ...
 // Learning rate of update `step` (from 0) in epoch `epoch` (from 0).
 double learning_rate(const Schedule& schedule, std::int64_t step, std::int64_t epoch);
+// Ranges of the fields. The error names the field.
 Status check_schedule(const Schedule& schedule);
 Json to_json(const Schedule& schedule);
 Result<Schedule> schedule_from_json(const Json& json);

@@ -43,6 +43,7 @@ struct Workload {
   std::vector<WorkloadSize> sizes;  // small first: the default
 };
 
+// nullptr where the workload has no such size.
 const WorkloadSize* find_size(const Workload& workload, std::string_view name);
 
 inline constexpr std::string_view kImageInput = "image";
