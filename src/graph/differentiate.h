@@ -18,10 +18,15 @@ struct Differentiated {
       gradients;  // value name of the gradient for each of `wrt`; zeros where independent
   std::vector<std::string> cotangent_inputs;  // new graph inputs, one for each of `from`
   std::size_t forward_nodes = 0;              // graph.nodes[0, forward_nodes) are the forward pass
+  // For each later node the name of the forward node whose backward pass it belongs to; "" for the
+  // few that belong to none (zeros of an independent gradient). Backward nodes are named
+  // `grad/<forward node>/...`.
+  std::vector<std::string> node_of_backward;
 };
 // Gradient of sum over i of <cotangent_i, from_i> with respect to each of `wrt` (weights or
-// inputs). Unsupported where an operator on the way has no gradient (integers and comparisons pass
-// none).
+// inputs), all of floating type. Only nodes on a path from `wrt` to `from` get backward nodes. A
+// Dropout in training may get its mask as a further output. Unsupported where an operator on the
+// way has no gradient (integers and comparisons pass none).
 Result<Differentiated> differentiate(const Graph& graph, const std::vector<std::string>& from,
                                      const std::vector<std::string>& wrt);
 

@@ -88,11 +88,11 @@ using ValueTypes = std::map<std::string, TensorType, std::less<>>;
 // and for an unknown operator or attribute suggest the nearest name.
 Result<ValueTypes> check_graph(const Graph& graph);
 
-// A node's attributes checked and every default written out; `what` it means for shapes and cost.
+// What one execution of a node costs. Figures beyond int64 stop at its largest value.
 struct NodeCost {
   std::int64_t flops = 0;          // a multiply-add counts two
   std::int64_t multiply_adds = 0;  // of Conv and Gemm-like operators only
-  std::int64_t bytes = 0;          // inputs read plus outputs written, once each
+  std::int64_t bytes = 0;          // values read plus values written, each once
 };
 // Cost of every node, in order. `types` is check_graph's answer for this graph.
 std::vector<NodeCost> node_costs(const Graph& graph, const ValueTypes& types);

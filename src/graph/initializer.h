@@ -3,6 +3,7 @@
 // recipe/initial_weights.h.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,5 +53,6 @@ struct Initializer {
 };
 
 std::string_view name_of(Distribution distribution);  // "xavier_uniform", ...
+std::optional<Distribution> distribution_from_name(std::string_view name);
 
 }  // namespace gradstone

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every operator means: one row an operator. Shapes, costs and gradients are looked up here by everyone;
-// how it is computed stands in the engines.
+// What every operator means: one row an operator. Shapes, costs and gradients are looked up here by
+// everyone; how it is computed stands in the engines.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,9 @@ struct AttributeDef {
   bool required = false;
 };
 
-// What a shape or cost rule sees of one node. Index i of both spans is input i; nullptr means an absent optional.
+// What a shape or cost rule sees of one node. Index i of both spans is input i; nullptr means an
+// absent optional. Both have max_inputs elements (of a variadic operator: as many as the node has),
+// see node_rules.h.
 struct NodeContext {
   const Node& node;
   std::span<const TensorType* const> inputs;
@@ -37,15 +39,21 @@ struct OpDef {
   int max_inputs = 1;  // kVariadic: any number
   int min_outputs = 1;
   int max_outputs = 1;
+  int optional_input = -1;  // an input below min_inputs that may nevertheless be absent
   std::vector<AttributeDef> attributes;
-  // Types of all outputs that the operator can have (max_outputs of them), whether the node names them or not.
-  // The error says what does not fit; check_graph adds workload and node.
+  // Types of all outputs that the operator can have (max_outputs of them), whether the node names
+  // them or not. The error says what does not fit; check_graph adds workload and node.
   Result<std::vector<TensorType>> (*infer)(const NodeContext&) = nullptr;
-  // Floating-point operations of one execution, a multiply-add counting two; nullptr: none (it only moves data).
+  // Floating-point operations of one execution, a multiply-add counting two; nullptr: none (it only
+  // moves data).
   std::int64_t (*flops)(const NodeContext&, std::span<const TensorType> outputs) = nullptr;
-  bool multiply_adds =
-      false;  // flops / 2 counts in NodeCost::multiply_adds (Conv, Gemm, MatMul and their gradients)
-  // Appends the nodes of the backward pass; nullptr: no gradient flows through (integers, comparisons).
+  bool multiply_adds = false;  // flops / 2 counts in NodeCost::multiply_adds (Conv, Gemm, MatMul
+                               // and their gradients)
+  // With multiply_adds: the operations beside them (adding a bias), counted in NodeCost::flops
+  // only; nullptr: none.
+  std::int64_t (*other_flops)(const NodeContext&, std::span<const TensorType> outputs) = nullptr;
+  // Appends the nodes of the backward pass; nullptr: no gradient flows through (integers,
+  // comparisons).
   Status (*gradient)(GradientBuilder&) = nullptr;
   std::string_view summary;  // one line for docs/operators.md
 };

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/reference/bundle.h"
+
+#include <new>
+
+namespace gradstone::reference {
+namespace {
+
+Error out_of_memory(const std::string& place) {
+  return {ErrorKind::kOutOfMemory, place + ": an allocation failed; take a smaller batch"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Bundle>> ReferenceBundle::load(const BundleSpec& spec, std::uint64_t seed,
+                                                      const std::shared_ptr<Profile>& profile) {
+  try {
+    auto bundle = std::unique_ptr<ReferenceBundle>(new ReferenceBundle(seed, profile));
+    const auto pool = std::make_shared<BufferPool>();
+    for (const ProgramSpec& program : spec.programs) {
+      bundle->programs_.push_back(TRY(LoadedProgram::make(program, bundle->variables_, pool)));
+    }
+    pool->allocate();
+    return std::unique_ptr<Bundle>(std::move(bundle));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory("load");
+  }
+}
+
+Status ReferenceBundle::run(const RunRequest& request) {
+  if (request.program >= programs_.size()) {
+    return failed("program " + std::to_string(request.program) + ": the bundle has " +
+                  std::to_string(programs_.size()));
+  }
+  try {
+    return programs_[request.program].run(request, seed_, *profile_);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory("run");
+  }
+}
+
+Status ReferenceBundle::read(std::string_view variable, TensorSink sink) {
+  return variables_.read(variable, sink);
+}
+
+Status ReferenceBundle::write(std::string_view variable, const TensorRef& value) {
+  return variables_.write(variable, value);
+}
+
+Result<TensorType> ReferenceBundle::type_of(std::string_view variable) const {
+  return TRY(variables_.find(variable))->value.type();
+}
+
+}  // namespace gradstone::reference

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph computed once, for tests of graphs and gradients. Not for training: see bundle.h.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace gradstone::reference {
+
+// Values of graph.outputs in order. `values` holds every graph input and weight by name; one that
+// is missing or has another type is an error.
+Result<std::vector<Tensor>> evaluate(const Graph& graph,
+                                     const std::map<std::string, Tensor>& values);
+
+}  // namespace gradstone::reference

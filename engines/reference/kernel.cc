@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/reference/kernel.h"
+
+namespace gradstone::reference {
+namespace {
+
+std::vector<KernelRow> all_kernels() {
+  std::vector<KernelRow> rows;
+  for (const auto part :
+       {elementwise_kernels, matrix_kernels, convolution_kernels, pooling_kernels,
+        normalization_kernels, reduction_kernels, loss_kernels, movement_kernels}) {
+    for (const KernelRow& row : part()) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+const KernelRow* find_kernel(std::string_view domain, std::string_view op) {
+  static const std::vector<KernelRow> rows = all_kernels();
+  for (const KernelRow& row : rows) {
+    if (row.op == op && row.domain == domain) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace gradstone::reference

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that move, repeat, pick or convert elements and compute nothing; and Dropout, which
+// drops some of them.
+#include <algorithm>
+#include <cstring>
+
+#include "base/random.h"
+#include "engines/reference/kernel.h"
+#include "engines/reference/strided.h"
+
+namespace gradstone::reference {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+// Calls visit(word) with an unsigned integer as large as one element of `dtype`.
+template <class Visit>
+void with_word(DType dtype, Visit visit) {
+  switch (size_of(dtype)) {
+    case 1:
+      return visit(std::uint8_t{});
+    case 4:
+      return visit(std::uint32_t{});
+    default:
+      return visit(std::uint64_t{});
+  }
+}
+
+// A strided view of the elements of an input or output.
+struct View {
+  std::int64_t offset = 0;
+  Strides strides;
+};
+
+// Output element (i) of the view `to` takes input element (i) of the view `from`, for all indices
+// within `extents`.
+void copy_strided(const KernelCall& call, const Shape& extents, const View& to, std::size_t input,
+                  const View& from) {
+  with_word(call.outputs[0].type.dtype, [&](auto word) {
+    using Word = decltype(word);
+    auto* out = reinterpret_cast<Word*>(call.outputs[0].data) + to.offset;
+    const auto* in = reinterpret_cast<const Word*>(call.inputs[input].data) + from.offset;
+    for_each_run<2>(extents, {to.strides, from.strides}, [&](const Run<2>& run) {
+      Word* target = out + run.offset[0];
+      const Word* source = in + run.offset[1];
+      for (std::int64_t i = 0; i < run.count; ++i) {
+        target[i * run.stride[0]] = source[i * run.stride[1]];
+      }
+    });
+  });
+}
+
+Status copy(const KernelCall& call) {
+  const std::size_t bytes = call.outputs[0].type.bytes();
+  if (bytes > 0) std::memcpy(call.outputs[0].data, call.inputs[0].data, bytes);
+  return {};
+}
+
+Status cast(const KernelCall& call) {
+  const Tensor result = converted(call.inputs[0], call.outputs[0].type.dtype);
+  if (result.type().bytes() > 0) {
+    std::memcpy(call.outputs[0].data, result.data(), result.type().bytes());
+  }
+  return {};
+}
+
+Status transpose(const KernelCall& call) {
+  const Shape& from = call.input_shape(0);
+  const Shape& to = call.output_shape(0);
+  Integers order(from.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = std::int64_t(order.size() - 1 - i);
+  order = attribute_or(call.node, "perm", order);
+  const Strides own = row_major_strides(from);
+  Strides permuted;
+  for (const std::int64_t axis : order) permuted.push_back(own[static_cast<std::size_t>(axis)]);
+  copy_strided(call, to, {0, row_major_strides(to)}, 0, {0, permuted});
+  return {};
+}
+
+Status expand(const KernelCall& call) {
+  const Shape& to = call.output_shape(0);
+  copy_strided(call, to, {0, row_major_strides(to)}, 0,
+               {0, broadcast_strides(call.input_shape(0), to)});
+  return {};
+}
+
+Status concatenate(const KernelCall& call) {
+  const Shape& to = call.output_shape(0);
+  const std::size_t axis =
+      resolved_axis(attribute_or(call.node, "axis", std::int64_t{0}), to.size());
+  const Strides strides = row_major_strides(to);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Shape& part = call.input_shape(i);
+    copy_strided(call, part, {offset, strides}, i, {0, row_major_strides(part)});
+    offset += part[axis] * strides[axis];
+  }
+  return {};
+}
+
+// A constant input of integers, int32 or int64.
+Integers integers(const KernelCall& call, std::size_t input) {
+  const Tensor values = converted(call.inputs[input], DType::kInt64);
+  const auto span = values.as<std::int64_t>();
+  return {span.begin(), span.end()};
+}
+
+// Inputs: data, starts, ends, axes, steps. The extents of the output already say where each axis
+// ends; a start beyond the axis is clamped to it.
+Status slice(const KernelCall& call) {
+  const Shape& from = call.input_shape(0);
+  const Shape& to = call.output_shape(0);
+  const Integers starts = integers(call, 1);
+  Strides strides = row_major_strides(from);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t axis =
+        call.has_input(3) ? resolved_axis(integers(call, 3)[i], from.size()) : i;
+    const std::int64_t step = call.has_input(4) ? integers(call, 4)[i] : 1;
+    const std::int64_t start = starts[i] < 0 ? starts[i] + from[axis] : starts[i];
+    const std::int64_t last = step < 0 ? from[axis] - 1 : from[axis];
+    offset += std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(last, 0)) * strides[axis];
+    strides[axis] *= step;
+  }
+  if (element_count(to) > 0)
+    copy_strided(call, to, {0, row_major_strides(to)}, 0, {offset, strides});
+  return {};
+}
+
+// Inputs: data, pads (all begins, then all ends; negative ones cut off), value.
+Status pad(const KernelCall& call) {
+  const Shape& from = call.input_shape(0);
+  const Shape& to = call.output_shape(0);
+  const Integers pads = integers(call, 1);
+  with_word(call.outputs[0].type.dtype, [&](auto word) {
+    if (call.has_input(2)) std::memcpy(&word, call.inputs[2].data, sizeof word);
+    std::fill_n(reinterpret_cast<decltype(word)*>(call.outputs[0].data), element_count(to), word);
+  });
+  View source{0, row_major_strides(from)}, target{0, row_major_strides(to)};
+  Shape extents;
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    const std::int64_t begin = pads[axis], end = pads[axis + from.size()];
+    target.offset += std::max<std::int64_t>(begin, 0) * target.strides[axis];
+    source.offset += std::max<std::int64_t>(-begin, 0) * source.strides[axis];
+    const std::int64_t cut = std::min<std::int64_t>(begin, 0) + std::min<std::int64_t>(end, 0);
+    extents.push_back(std::max<std::int64_t>(from[axis] + cut, 0));
+  }
+  if (element_count(extents) > 0) copy_strided(call, extents, target, 0, source);
+  return {};
+}
+
+// Gather: for each block before the axis and each index, one row of elements after the axis.
+struct Gathering {
+  std::int64_t blocks = 1, extent = 1, row = 1;
+  Integers indices;  // resolved: in [0, extent)
+};
+
+Result<Gathering> gathering_of(const KernelCall& call, const Shape& data, std::size_t index_input) {
+  Gathering gathering;
+  const std::size_t axis =
+      resolved_axis(attribute_or(call.node, "axis", std::int64_t{0}), data.size());
+  for (std::size_t i = 0; i < axis; ++i) gathering.blocks *= data[i];
+  for (std::size_t i = axis + 1; i < data.size(); ++i) gathering.row *= data[i];
+  gathering.extent = data[axis];
+  gathering.indices = integers(call, index_input);
+  for (std::int64_t& index : gathering.indices) {
+    if (index < -gathering.extent || index >= gathering.extent) {
+      return failed("index " + std::to_string(index) + " is outside an axis of " +
+                    std::to_string(gathering.extent));
+    }
+    if (index < 0) index += gathering.extent;
+  }
+  return gathering;
+}
+
+Status gather(const KernelCall& call) {
+  const Gathering gathering = TRY(gathering_of(call, call.input_shape(0), 1));
+  const std::size_t bytes =
+      static_cast<std::size_t>(gathering.row) * size_of(call.outputs[0].type.dtype);
+  if (bytes == 0) return {};
+  std::byte* out = call.outputs[0].data;
+  for (std::int64_t block = 0; block < gathering.blocks; ++block) {
+    for (const std::int64_t index : gathering.indices) {
+      const auto row = static_cast<std::size_t>(block * gathering.extent + index);
+      std::memcpy(out, call.inputs[0].data + row * bytes, bytes);
+      out += bytes;
+    }
+  }
+  return {};
+}
+
+// Inputs: indices, dy.
+template <class T>
+Status gather_grad(const KernelCall& call) {
+  const Gathering gathering = TRY(gathering_of(call, call.output_shape(0), 0));
+  const T* dy = call.input<T>(1).data();
+  const std::span<T> dx = call.output<T>(0);
+  std::fill(dx.begin(), dx.end(), T(0));
+  for (std::int64_t block = 0; block < gathering.blocks; ++block) {
+    for (const std::int64_t index : gathering.indices) {
+      T* row = dx.data() + (block * gathering.extent + index) * gathering.row;
+      for (std::int64_t i = 0; i < gathering.row; ++i) row[i] += *dy++;
+    }
+  }
+  return {};
+}
+
+Status fill(const KernelCall& call) {
+  const TensorType& type = call.outputs[0].type;
+  const Tensor value =
+      converted(Tensor::scalar(attribute_or(call.node, "value", 0.0)).ref(), type.dtype);
+  with_word(type.dtype, [&](auto word) {
+    std::memcpy(&word, value.data(), sizeof word);
+    std::fill_n(reinterpret_cast<decltype(word)*>(call.outputs[0].data), type.elements(), word);
+  });
+  return {};
+}
+
+// Inputs: data, ratio, training mode. In training each element is dropped with probability `ratio`
+// and the others are divided by 1 - ratio. The mask is a stream of its own for each node, and never
+// repeats from run to run.
+template <class T>
+Status dropout(const KernelCall& call) {
+  const double ratio = call.has_input(1) ? element_as_double(call.inputs[1], 0) : 0.5;
+  const bool training = call.has_input(2) && element_as_double(call.inputs[2], 0) != 0;
+  const std::span<const T> x = call.input<T>(0);
+  const auto scale = static_cast<T>(1 / (1 - ratio));
+  const CounterRandom random(call.seed, stream_of("reference dropout/" + call.node.name));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool kept = !training || random.uniform(call.execution * x.size() + i) >= ratio;
+    if (call.wants_output(0)) {
+      call.output<T>(0)[i] = !training ? x[i] : kept ? x[i] * scale : T(0);
+    }
+    if (call.wants_output(1)) call.output<bool>(1)[i] = kept;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<KernelRow> movement_kernels() {
+  return {{"", "Reshape", copy, copy},
+          {"", "Flatten", copy, copy},
+          {"", "Identity", copy, copy},
+          {"", "Cast", cast, cast},
+          {"", "Transpose", transpose, transpose},
+          {"", "Expand", expand, expand},
+          {"", "Concat", concatenate, concatenate},
+          {"", "Slice", slice, slice},
+          {"", "Pad", pad, pad},
+          {"", "Gather", gather, gather},
+          {"", "Dropout", dropout<float>, dropout<double>},
+          {kGradstoneDomain, "GatherGrad", gather_grad<float>, gather_grad<double>},
+          {kGradstoneDomain, "Fill", fill, fill}};
+}
+
+}  // namespace gradstone::reference

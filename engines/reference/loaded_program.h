@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// One program of a bundle, ready to run: its graph with the backward pass appended, and what its
+// inputs, fetches, updates and state updates refer to.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engines/reference/optimizers.h"
+#include "engines/reference/profile.h"
+#include "engines/reference/program.h"
+#include "engines/reference/variables.h"
+#include "worker/engine.h"
+
+namespace gradstone::reference {
+
+class LoadedProgram {
+ public:
+  // Differentiates where there is a backward pass, checks, plans, and declares the variables.
+  static Result<LoadedProgram> make(const ProgramSpec& spec, VariableStore& variables,
+                                    const std::shared_ptr<BufferPool>& pool);
+
+  // RunRequest without `program`. Appends to profile.events if that is set.
+  Status run(const RunRequest& request, std::uint64_t seed, Profile& profile);
+
+ private:
+  // A weight under an optimizer, and the value that holds its gradient.
+  struct UpdatedWeight {
+    WeightUpdate update;
+    std::string gradient;
+    Variable* variable = nullptr;
+    std::vector<Variable*> slots;
+    Variable* average = nullptr;
+  };
+  struct Update {
+    UpdateSpec spec;
+    std::vector<UpdatedWeight> weights;
+  };
+  struct StateTarget {
+    Variable* variable = nullptr;
+    std::string value;
+  };
+
+  Status bind_feeds(const ProgramSpec& spec, const std::vector<std::string>& cotangents);
+  Status bind_variables(VariableStore& variables);
+  Status bind_updates(const ProgramSpec& spec, VariableStore& variables);
+  Result<UpdatedWeight> bind_weight(const ProgramSpec& spec, const UpdateSpec& update,
+                                    const WeightUpdate& weight, VariableStore& variables) const;
+  Status check_request(const RunRequest& request) const;
+  void apply_update(const Update& update, const UpdateArguments& arguments, Profile& profile);
+  void record(const std::vector<NodeTime>& times, Profile& profile) const;
+  Error error(const std::string& what) const { return failed("program '" + name_ + "': " + what); }
+
+  std::string name_;
+  std::unique_ptr<Program> program_;
+  std::vector<std::string> phase_nodes_;  // forward node of each node of the graph
+  std::size_t forward_nodes_ = 0;         // nodes before this one are the forward pass
+  std::vector<GraphInput> feeds_;         // graph inputs, then cotangents that are fed
+  std::vector<Tensor> unit_cotangents_;   // where cotangents are not fed
+  std::vector<std::string> fetched_;      // values: outputs, then gradients
+  std::vector<std::string> gradients_;    // values, in the order of BackwardSpec::wrt
+  std::vector<Variable*> weights_;        // in the order of the graph
+  std::vector<Update> updates_;
+  std::vector<StateTarget> state_targets_;
+  std::uint64_t executions_ = 0;
+};
+
+}  // namespace gradstone::reference

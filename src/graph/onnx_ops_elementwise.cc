@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/onnx_dtype.h"
+#include "graph/onnx_ops.h"
+#include "graph/shape_rules.h"
+
+namespace gradstone {
+namespace {
+
+using enum AttributeKind;
+
+OutputTypes infer_floating(const NodeContext& context) {
+  TRY(expect_floating(context, 0, "the input"));
+  return std::vector<TensorType>{*context.inputs[0]};
+}
+
+Status expect_arithmetic(const TensorType& type) {
+  if (is_floating(type.dtype) || type.dtype == DType::kInt32 || type.dtype == DType::kInt64) {
+    return {};
+  }
+  return unreadable("no arithmetic on " + std::string(name_of(type.dtype)) +
+                    "; cast to a floating type, int32 or int64");
+}
+
+OutputTypes infer_unary_arithmetic(const NodeContext& context) {
+  TRY(expect_arithmetic(*context.inputs[0]));
+  return std::vector<TensorType>{*context.inputs[0]};
+}
+
+OutputTypes infer_binary(const NodeContext& context) {
+  TRY(expect_arithmetic(*context.inputs[0]));
+  TRY(expect_like_first(context, 1, "the second input"));
+  const Shape shape = TRY(broadcast_shapes(context.inputs[0]->shape, context.inputs[1]->shape));
+  return std::vector<TensorType>{{context.inputs[0]->dtype, shape}};
+}
+
+OutputTypes infer_power(const NodeContext& context) {
+  TRY(expect_floating(context, 0, "the base"));
+  return infer_binary(context);
+}
+
+OutputTypes infer_cast(const NodeContext& context) {
+  const std::int64_t code = attribute_or(context.node, "to", std::int64_t{0});
+  const std::optional<DType> dtype = dtype_from_onnx_code(code);
+  if (!dtype) {
+    return unsupported("to = " + std::to_string(code) + " is no element type known here");
+  }
+  return std::vector<TensorType>{{*dtype, context.inputs[0]->shape}};
+}
+
+// Whatever the function, one operation an element.
+OpDef unary(std::string_view name, std::string_view summary) {
+  return {.name = name, .infer = infer_floating, .flops = one_per_element, .summary = summary};
+}
+
+OpDef binary(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .min_inputs = 2,
+          .max_inputs = 2,
+          .infer = infer_binary,
+          .flops = one_per_element,
+          .summary = summary};
+}
+
+}  // namespace
+
+std::vector<OpDef> elementwise_rows() {
+  std::vector<OpDef> rows = {
+      unary("Relu", "max(x, 0)"),
+      unary("Tanh", "Hyperbolic tangent"),
+      unary("Sigmoid", "1 / (1 + exp(-x))"),
+      unary("Exp", "e to the power x"),
+      unary("Log", "Natural logarithm"),
+      unary("Sqrt", "Square root"),
+      unary("Reciprocal", "1 / x"),
+      unary("Neg", "-x"),
+      binary("Add", "a + b, broadcast"),
+      binary("Sub", "a - b, broadcast"),
+      binary("Mul", "a * b, broadcast"),
+      binary("Div", "a / b, broadcast; integers towards zero"),
+      binary("Pow", "a to the power b, broadcast; both of one floating type"),
+      // A change of representation, not arithmetic: no operations.
+      {.name = "Cast",
+       .attributes = {{"to", kInt, true}},
+       .infer = infer_cast,
+       .summary = "Another element type; `to` is ONNX's number of it"},
+  };
+  for (OpDef& row : rows) {
+    if (row.name == "Neg") row.infer = infer_unary_arithmetic;
+    if (row.name == "Pow") row.infer = infer_power;
+  }
+  return rows;
+}
+
+}  // namespace gradstone

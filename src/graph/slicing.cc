@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/slicing.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "graph/shape_rules.h"
+
+namespace gradstone {
+namespace {
+
+struct SliceArguments {
+  std::vector<std::int64_t> starts, ends, axes, steps;
+};
+
+Result<SliceArguments> slice_arguments(const NodeContext& context) {
+  SliceArguments arguments;
+  arguments.starts = TRY(constant_integers(context, 1, "starts"));
+  arguments.ends = TRY(constant_integers(context, 2, "ends"));
+  const std::size_t count = arguments.starts.size();
+  arguments.axes.resize(count);
+  std::iota(arguments.axes.begin(), arguments.axes.end(), 0);
+  if (context.inputs[3] != nullptr) arguments.axes = TRY(constant_integers(context, 3, "axes"));
+  arguments.steps.assign(count, 1);
+  if (context.inputs[4] != nullptr) arguments.steps = TRY(constant_integers(context, 4, "steps"));
+  if (arguments.ends.size() != count || arguments.axes.size() != count ||
+      arguments.steps.size() != count) {
+    return unreadable("starts, ends, axes and steps differ in length");
+  }
+  return arguments;
+}
+
+// A place counted from the end if negative, then clamped to [low, high].
+std::int64_t clamped(std::int64_t place, std::int64_t extent, std::int64_t low, std::int64_t high) {
+  return std::clamp(place < 0 ? place + extent : place, low, high);
+}
+
+void slice_axis(Slicing& slicing, std::size_t axis, std::int64_t start, std::int64_t end) {
+  const std::int64_t extent = slicing.extents[axis];
+  const std::int64_t step = slicing.steps[axis];
+  std::int64_t span = 0;
+  if (step > 0) {
+    slicing.starts[axis] = clamped(start, extent, 0, extent);
+    span = clamped(end, extent, 0, extent) - slicing.starts[axis];
+  } else {
+    slicing.starts[axis] = clamped(start, extent, 0, extent - 1);
+    span = slicing.starts[axis] - clamped(end, extent, -1, extent - 1);
+  }
+  // Not (span + |step| - 1) / |step|, which overflows for a step near the limits of int64.
+  const std::int64_t stride = step > 0 ? step : -std::max(step, -kMaxElements);
+  slicing.extents[axis] = span <= 0 ? 0 : (span - 1) / stride + 1;
+}
+
+}  // namespace
+
+Result<Slicing> slicing_of(const NodeContext& context) {
+  const Shape& input = context.inputs[0]->shape;
+  const SliceArguments arguments = TRY(slice_arguments(context));
+  TRY(resolved_axes(arguments.axes, input.size()));
+  Slicing slicing;
+  slicing.starts.assign(input.size(), 0);
+  slicing.steps.assign(input.size(), 1);
+  slicing.extents = input;
+  for (std::size_t i = 0; i < arguments.axes.size(); ++i) {
+    const std::size_t axis = TRY(resolved_axis(arguments.axes[i], input.size()));
+    if (arguments.steps[i] == 0) return unreadable("a step is 0");
+    slicing.steps[axis] = arguments.steps[i];
+    slice_axis(slicing, axis, arguments.starts[i], arguments.ends[i]);
+  }
+  return slicing;
+}
+
+Result<Padding> padding_of(const NodeContext& context) {
+  const std::string mode = TRY(chosen(context.node, "mode", {"constant", "reflect", "edge"}));
+  if (mode != "constant") return unsupported("mode '" + mode + "'; only 'constant' is supported");
+  const std::vector<std::int64_t> pads = TRY(constant_integers(context, 1, "pads"));
+  const std::size_t rank = context.inputs[0]->shape.size();
+  if (pads.size() != 2 * rank) {
+    return unreadable("pads has " + std::to_string(pads.size()) + " items; expected " +
+                      std::to_string(2 * rank));
+  }
+  for (const std::int64_t pad : pads) {
+    if (pad < 0 || pad > kMaxElements) {
+      return unreadable("pads holds " + std::to_string(pad) +
+                        "; expected 0 or more (Slice takes away)");
+    }
+  }
+  Padding padding;
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+  padding.begin.assign(pads.begin(), middle);
+  padding.end.assign(middle, pads.end());
+  if (context.inputs[2] != nullptr) {
+    padding.value = TRY(constant_number(context, 2, "constant_value"));
+  }
+  return padding;
+}
+
+}  // namespace gradstone
