@@ -92,7 +92,7 @@ std::vector<std::string> gradient_values(GradientBuilder& builder,
 
 // Rules may append more than a request needs (the statistics of a batch norm whose bias alone is
 // wanted, a factor whose own rule is zero): drops what no gradient needs.
-void drop_unneeded(Differentiated& result, std::size_t forward_constants) {
+void drop_unneeded(Differentiated& result, const std::deque<Constant>& added_constants) {
   Names needed(result.gradients.begin(), result.gradients.end());
   std::vector<Node>& nodes = result.graph.nodes;
   std::vector<Node> kept_nodes;
@@ -107,11 +107,9 @@ void drop_unneeded(Differentiated& result, std::size_t forward_constants) {
   nodes.insert(nodes.end(), std::make_move_iterator(kept_nodes.rbegin()),
                std::make_move_iterator(kept_nodes.rend()));
   result.node_of_backward.assign(kept_origins.rbegin(), kept_origins.rend());
-  std::vector<Constant>& constants = result.graph.constants;
-  constants.erase(
-      std::remove_if(constants.begin() + static_cast<std::ptrdiff_t>(forward_constants),
-                     constants.end(), [&](const Constant& c) { return needed.count(c.name) == 0; }),
-      constants.end());
+  for (const Constant& constant : added_constants) {
+    if (needed.count(constant.name) > 0) result.graph.constants.push_back(constant);
+  }
 }
 
 }  // namespace
@@ -133,7 +131,7 @@ Result<Differentiated> differentiate(const Graph& graph, const std::vector<std::
   result.gradients = gradient_values(builder, wrt);
   result.graph = builder.graph();
   result.node_of_backward = builder.origins();
-  drop_unneeded(result, graph.constants.size());
+  drop_unneeded(result, builder.added_constants());
   result.graph.outputs.insert(result.graph.outputs.end(), result.gradients.begin(),
                               result.gradients.end());
   return result;

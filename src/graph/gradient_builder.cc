@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <numeric>
 
 #include "graph/gradients.h"
@@ -27,6 +25,7 @@ std::vector<std::int64_t> counting(std::size_t count) {
 
 GradientBuilder::GradientBuilder(Graph graph, ValueTypes types, std::set<std::string> active)
     : graph_(std::move(graph)), types_(std::move(types)), active_(std::move(active)) {
+  constant_values_ = constants_of(graph_);
   for (const auto& [name, type] : types_) names_.insert(name);
   for (const Node& node : graph_.nodes) names_.insert(node.name);
 }
@@ -35,19 +34,12 @@ std::string GradientBuilder::input(std::size_t index) const {
   return index < node_.inputs.size() ? node_.inputs[index] : std::string();
 }
 
+NodeInputs GradientBuilder::node_inputs() const {
+  return NodeInputs(node_, *find_op(node_.domain, node_.op), types_, constant_values_);
+}
+
 std::vector<TensorType> GradientBuilder::output_types(const Node& node) const {
-  const OpDef& row = *find_op(node.domain, node.op);
-  const std::size_t count =
-      std::max(node.inputs.size(), static_cast<std::size_t>(std::max(row.max_inputs, 0)));
-  std::vector<const TensorType*> inputs(count, nullptr);
-  std::vector<const Tensor*> constants(count, nullptr);
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i].empty()) continue;
-    inputs[i] = &type_of(node.inputs[i]);
-    const Constant* constant = graph_.find_constant(node.inputs[i]);
-    if (constant) constants[i] = &constant->value;
-  }
-  return row.infer({node, inputs, constants}).within(node.name).value();
+  return infer_node(node, types_, constant_values_).within(node.name).value();
 }
 
 std::string GradientBuilder::output(std::size_t index) {
@@ -68,8 +60,8 @@ const TensorType& GradientBuilder::type_of(const std::string& value) const {
 }
 
 const Tensor* GradientBuilder::constant(std::size_t index) const {
-  const Constant* found = graph_.find_constant(input(index));
-  return found ? &found->value : nullptr;
+  const auto found = constant_values_.find(input(index));
+  return found == constant_values_.end() ? nullptr : found->second;
 }
 
 std::string GradientBuilder::cotangent(std::size_t index) const {
@@ -182,7 +174,8 @@ std::string GradientBuilder::constant_named(const std::string& wish, Tensor valu
   if (name.empty()) {
     name = unique_name(wish);
     declare(name, value.type());
-    graph_.constants.push_back({name, std::move(value)});
+    added_constants_.push_back({name, std::move(value)});
+    constant_values_[added_constants_.back().name] = &added_constants_.back().value;
   }
   return name;
 }

@@ -3,53 +3,49 @@
 // with the shape rule of its forward operator, so that the geometry of windows stands in one place.
 #include "graph/gradient_ops.h"
 
-#include <algorithm>
-
+#include "graph/node_rules.h"
 #include "graph/op_table.h"
+#include "graph/shape_rules.h"
 
 namespace gradstone {
 namespace {
 
-using Types = Result<std::vector<TensorType>>;
 using Outputs = std::span<const TensorType>;
 
-// `context`'s node read as the forward operator `op` with inputs of other types.
-class ForwardView {
+// The node as it stood in the forward pass: operator `op` with inputs of the given types.
+class Forward {
  public:
-  ForwardView(const NodeContext& context, std::string_view op, std::vector<TensorType> inputs)
-      : row_(find_op("", op)), node_(context.node), types_(std::move(inputs)) {
-    CHECK(row_ != nullptr, "no row for the forward operator");
+  Forward(const NodeContext& context, std::string_view op, const std::vector<TensorType>& inputs)
+      : node_(context.node) {
     node_.op = op;
     node_.domain.clear();
-    for (const TensorType& type : types_) pointers_.push_back(&type);
-    pointers_.resize(std::max<std::size_t>(pointers_.size(), row_->max_inputs), nullptr);
-    constants_.resize(pointers_.size(), nullptr);
-    node_.inputs.assign(types_.size(), "x");
-    node_.outputs.assign(1, "y");
+    node_.attributes.erase("input_shape");
+    node_.attributes.erase("weight_shape");
+    node_.inputs.clear();
+    node_.outputs = {"output"};
+    for (const TensorType& type : inputs) {
+      node_.inputs.push_back("input" + std::to_string(types_.size()));
+      types_.emplace(node_.inputs.back(), type);
+    }
   }
 
-  Result<TensorType> output() const { return TRY(row_->infer(context())).front(); }
+  Result<TensorType> output() const { return TRY(infer_node(node_, types_, {})).front(); }
+
   std::int64_t flops() const {
-    const Types outputs = row_->infer(context());
-    return outputs.ok() && row_->flops ? row_->flops(context(), *outputs) : 0;
+    const OpDef& op = *find_op("", node_.op);
+    const std::vector<TensorType> outputs = {output().value()};
+    return op.flops(NodeInputs(node_, op, types_, {}).context(), outputs);
   }
 
  private:
-  NodeContext context() const { return {node_, pointers_, constants_}; }
-
-  const OpDef* row_;
   Node node_;
-  std::vector<TensorType> types_;
-  std::vector<const TensorType*> pointers_;
-  std::vector<const Tensor*> constants_;
+  ValueTypes types_;
 };
 
 Result<Shape> shape_attribute(const NodeContext& context, std::string_view name) {
   Shape shape = attribute_or(context.node, name, Shape{});
-  for (const std::int64_t extent : shape) {
-    if (extent < 0) return unreadable(std::string(name) + " " + to_string(shape) + " is negative");
-  }
-  return shape;
+  if (TRY(checked_element_count(shape).within(name)) > 0) return shape;
+  return unreadable(std::string(name) + " " + to_string(shape) + " holds nothing");
 }
 
 Status check_cotangent(const TensorType& cotangent, const TensorType& expected) {
@@ -58,72 +54,67 @@ Status check_cotangent(const TensorType& cotangent, const TensorType& expected) 
                     to_string(expected));
 }
 
-Status check_floating(const TensorType& type) {
-  if (is_floating(type.dtype)) return {};
-  return unreadable("needs floating-point elements, not " + to_string(type));
-}
-
 // Type of the forward input, whose shape is an attribute and whose elements are the cotangent's.
 Result<TensorType> described_input(const NodeContext& context) {
-  const TensorType& cotangent = *context.inputs.back();
-  TRY(check_floating(cotangent));
-  return TensorType{cotangent.dtype, TRY(shape_attribute(context, "input_shape"))};
+  const std::size_t last = context.inputs.size() - 1;
+  TRY(expect_floating(context, last, "the cotangent"));
+  return TensorType{context.inputs[last]->dtype, TRY(shape_attribute(context, "input_shape"))};
 }
 
-Types infer_conv_grad_input(const NodeContext& context) {
+OutputTypes infer_conv_grad_input(const NodeContext& context) {
   const TensorType input = TRY(described_input(context));
-  const ForwardView conv(context, "Conv", {input, *context.inputs[0]});
+  const Forward conv(context, "Conv", {input, *context.inputs[0]});
   TRY(check_cotangent(*context.inputs[1], TRY(conv.output())));
   return std::vector{input};
 }
 
 std::int64_t flops_conv_grad_input(const NodeContext& context, Outputs outputs) {
-  return ForwardView(context, "Conv", {outputs[0], *context.inputs[0]}).flops();
+  return Forward(context, "Conv", {outputs[0], *context.inputs[0]}).flops();
 }
 
-Types infer_conv_grad_weight(const NodeContext& context) {
+OutputTypes infer_conv_grad_weight(const NodeContext& context) {
+  TRY(expect_floating(context, 1, "the cotangent"));
   const TensorType& cotangent = *context.inputs[1];
-  TRY(check_floating(cotangent));
   const TensorType weight{cotangent.dtype, TRY(shape_attribute(context, "weight_shape"))};
-  const ForwardView conv(context, "Conv", {*context.inputs[0], weight});
+  const Forward conv(context, "Conv", {*context.inputs[0], weight});
   TRY(check_cotangent(cotangent, TRY(conv.output())));
   return std::vector{weight};
 }
 
 std::int64_t flops_conv_grad_weight(const NodeContext& context, Outputs outputs) {
-  return ForwardView(context, "Conv", {*context.inputs[0], outputs[0]}).flops();
+  return Forward(context, "Conv", {*context.inputs[0], outputs[0]}).flops();
 }
 
-Types infer_max_pool_grad(const NodeContext& context) {
+OutputTypes infer_max_pool_grad(const NodeContext& context) {
   const TensorType& input = *context.inputs[0];
-  const ForwardView pool(context, "MaxPool", {input});
+  const Forward pool(context, "MaxPool", {input});
   TRY(check_cotangent(*context.inputs[1], TRY(pool.output())));
   return std::vector{input};
 }
 
-Types infer_max_pool_gather(const NodeContext& context) {
+OutputTypes infer_max_pool_gather(const NodeContext& context) {
   const TensorType& input = *context.inputs[0];
   if (*context.inputs[1] != input) {
     return unreadable("gathers from " + to_string(*context.inputs[1]) + " at maxima of " +
                       to_string(input));
   }
-  return std::vector{TRY(ForwardView(context, "MaxPool", {input}).output())};
+  return std::vector{TRY(Forward(context, "MaxPool", {input}).output())};
 }
 
-Types infer_average_pool_grad(const NodeContext& context) {
+OutputTypes infer_average_pool_grad(const NodeContext& context) {
   const TensorType input = TRY(described_input(context));
-  const ForwardView pool(context, "AveragePool", {input});
+  const Forward pool(context, "AveragePool", {input});
   TRY(check_cotangent(*context.inputs[0], TRY(pool.output())));
   return std::vector{input};
 }
 
 std::int64_t flops_average_pool_grad(const NodeContext& context, Outputs outputs) {
-  return ForwardView(context, "AveragePool", {outputs[0]}).flops();
+  return Forward(context, "AveragePool", {outputs[0]}).flops();
 }
 
-Types infer_channel_window_sum(const NodeContext& context) {
+OutputTypes infer_channel_window_sum(const NodeContext& context) {
   const TensorType& input = *context.inputs[0];
-  TRY(check_floating(input));
+  TRY(expect_floating(context, 0, "the input"));
   if (input.shape.size() < 2) return unreadable("needs a channel axis, not " + to_string(input));
   const std::int64_t size = attribute_or(context.node, "size", std::int64_t{0});
   if (size < 1) return unreadable("size " + std::to_string(size) + " is below 1");
@@ -131,42 +122,34 @@ Types infer_channel_window_sum(const NodeContext& context) {
 }
 
 std::int64_t flops_channel_window_sum(const NodeContext& context, Outputs outputs) {
-  return outputs[0].elements() * attribute_or(context.node, "size", std::int64_t{1});
+  return saturating_product(
+      {outputs[0].elements(), attribute_or(context.node, "size", std::int64_t{1})});
 }
 
-Types infer_gather_grad(const NodeContext& context) {
+OutputTypes infer_gather_grad(const NodeContext& context) {
   const TensorType input = TRY(described_input(context));
-  const ForwardView gather(context, "Gather", {input, *context.inputs[0]});
+  const Forward gather(context, "Gather", {input, *context.inputs[0]});
   TRY(check_cotangent(*context.inputs[1], TRY(gather.output())));
   return std::vector{input};
 }
 
-Types infer_negative_log_likelihood_grad(const NodeContext& context) {
-  if (context.inputs.size() != 3 || !context.inputs[2]) {
-    return unreadable("needs labels, class weights (or none) and the cotangent");
-  }
+OutputTypes infer_negative_log_likelihood_grad(const NodeContext& context) {
   const TensorType input = TRY(described_input(context));
   std::vector<TensorType> forward_inputs = {input, *context.inputs[0]};
   if (context.inputs[1]) forward_inputs.push_back(*context.inputs[1]);
-  const ForwardView loss(context, "NegativeLogLikelihoodLoss", forward_inputs);
+  const Forward loss(context, "NegativeLogLikelihoodLoss", forward_inputs);
   TRY(check_cotangent(*context.inputs[2], TRY(loss.output())));
   return std::vector{input};
 }
 
-Types infer_heaviside_step(const NodeContext& context) {
-  TRY(check_floating(*context.inputs[0]));
+OutputTypes infer_heaviside_step(const NodeContext& context) {
+  TRY(expect_floating(context, 0, "the input"));
   return std::vector{*context.inputs[0]};
 }
 
-bool broadcasts_to(const Shape& from, const Shape& to) {
-  if (from.size() > to.size()) return false;
-  return std::equal(from.rbegin(), from.rend(), to.rbegin(),
-                    [](std::int64_t a, std::int64_t b) { return a == b || a == 1; });
-}
-
-Types infer_sum_to(const NodeContext& context) {
+OutputTypes infer_sum_to(const NodeContext& context) {
   const TensorType& input = *context.inputs[0];
-  TRY(check_floating(input));
+  TRY(expect_floating(context, 0, "the input"));
   const Shape shape = TRY(shape_attribute(context, "shape"));
   if (!broadcasts_to(shape, input.shape)) {
     return unreadable("shape " + to_string(shape) + " does not broadcast to " +
@@ -175,14 +158,14 @@ Types infer_sum_to(const NodeContext& context) {
   return std::vector{TensorType{input.dtype, shape}};
 }
 
-Types infer_fill(const NodeContext& context) {
+OutputTypes infer_fill(const NodeContext& context) {
   const std::string name = attribute_or(context.node, "dtype", std::string_view("float32"));
   const std::optional<DType> dtype = dtype_from_name(name);
   if (!dtype) return unreadable("unknown dtype '" + name + "'");
   return std::vector{TensorType{*dtype, TRY(shape_attribute(context, "shape"))}};
 }
 
-std::int64_t one_per_input_element(const NodeContext& context, Outputs) {
+std::int64_t one_per_cotangent_element(const NodeContext& context, Outputs) {
   return context.inputs.back()->elements();
 }
 
@@ -226,7 +209,7 @@ std::vector<OpDef> window_gradients() {
        .max_inputs = 2,
        .attributes = with_attribute("MaxPool", {}),
        .infer = infer_max_pool_grad,
-       .flops = one_per_input_element,
+       .flops = one_per_cotangent_element,
        .summary = "(X, dY): dY added at the first maximum of each window"},
       {.name = "MaxPoolGather",
        .min_inputs = 2,
@@ -254,11 +237,12 @@ std::vector<OpDef> other_gradients() {
        .max_inputs = 2,
        .attributes = with_attribute("Gather", kInputShape),
        .infer = infer_gather_grad,
-       .flops = one_per_input_element,
+       .flops = one_per_cotangent_element,
        .summary = "(indices, dY): dY added at the gathered places"},
       {.name = "NegativeLogLikelihoodGrad",
-       .min_inputs = 1,  // the class weights in the middle may be absent
+       .min_inputs = 3,
        .max_inputs = 3,
+       .optional_input = 1,
        .attributes = with_attribute("NegativeLogLikelihoodLoss", kInputShape),
        .infer = infer_negative_log_likelihood_grad,
        .flops = one_per_label,

@@ -4,13 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/node_rules.h"
 
 namespace gradstone {
 
@@ -23,6 +24,8 @@ class GradientBuilder {
  public:
   // `types` is check_graph's answer for `graph`; cotangents are wanted for values in `active`.
   GradientBuilder(Graph graph, ValueTypes types, std::set<std::string> active);
+  GradientBuilder(const GradientBuilder&) = delete;  // constants are pointed to
+  GradientBuilder& operator=(const GradientBuilder&) = delete;
 
   // What a rule reads. `output(i)` of an output that the node leaves out gives it a name.
   const Node& node() const { return node_; }
@@ -30,6 +33,7 @@ class GradientBuilder {
   std::string output(std::size_t index);
   const TensorType& type_of(const std::string& value) const;
   const Shape& shape_of(const std::string& value) const { return type_of(value).shape; }
+  NodeInputs node_inputs() const;                   // the node as shape rules see it
   const Tensor* constant(std::size_t index) const;  // nullptr: the input is no Constant
   // Cotangent of output `index`; "" if nothing that is differentiated depends on it.
   std::string cotangent(std::size_t index = 0) const;
@@ -70,7 +74,8 @@ class GradientBuilder {
   Status differentiate_node(std::size_t index);  // calls the rule of forward node `index`
   void add_cotangent(const std::string& value, const std::string& cotangent);
   std::string cotangent_of(const std::string& value) const;  // "" if none
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const { return graph_; }              // without the added constants
+  const std::deque<Constant>& added_constants() const { return added_constants_; }
   // Name of the forward node of each appended node; "" for one that has none.
   const std::vector<std::string>& origins() const { return origins_; }
 
@@ -85,6 +90,8 @@ class GradientBuilder {
   std::set<std::string> active_;
   std::set<std::string> names_;  // of nodes and values
   std::map<std::string, std::string> cotangents_;
+  std::deque<Constant> added_constants_;  // a deque: constant_values_ points into it
+  ConstantMap constant_values_;
   std::map<std::string, std::string> constants_;  // added ones by content, to share them
   std::vector<std::string> origins_;
   Node node_;  // a copy: graph_.nodes grows

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of operators that work on each element by itself. g is the cotangent of the output y.
-#include <algorithm>
-
 #include "graph/gradients.h"
 
 namespace gradstone {
@@ -66,13 +64,12 @@ Status gradient_of_pow(GradientBuilder& b) {
                       : b.mul(g, b.append("pow", "Pow", {x, b.scalar(*power - 1, dtype)}));
     give_summed(b, 0, b.scale(slope, *power));
   } else if (b.wants(0)) {
-    const std::string exponent = b.cast(p, dtype);
-    const std::string power_below = b.append("pow", "Pow", {x, b.offset(exponent, -1)});
-    give_summed(b, 0, b.mul(g, b.mul(exponent, power_below)));
+    const std::string power_below = b.append("pow", "Pow", {x, b.offset(p, -1)});
+    give_summed(b, 0, b.mul(g, b.mul(p, power_below)));
   }
   if (b.wants(1)) {
     const std::string slope = b.mul(b.output(0), b.append("log", "Log", {x}));
-    give_summed(b, 1, b.cast(b.mul(g, slope), b.type_of(p).dtype));
+    give_summed(b, 1, b.mul(g, slope));
   }
   return {};
 }
@@ -138,16 +135,13 @@ Status gradient_of_cast(GradientBuilder& b) {
 // The mask that the forward pass drew, times 1 / (1 - ratio).
 Status gradient_of_dropout(GradientBuilder& b) {
   const std::string g = b.cotangent();
-  const std::optional<double> training = uniform_value(b.constant(2));
-  if (!b.input(2).empty() && !training) return unsupported("training_mode is not a constant");
-  if (!training || *training == 0) {
+  if (uniform_value(b.constant(2)).value_or(0) == 0) {  // inference
     b.give(0, g);
     return {};
   }
-  const std::optional<double> ratio = b.input(1).empty() ? 0.5 : uniform_value(b.constant(1));
-  if (!ratio) return unsupported("ratio is not a constant");
+  const double ratio = uniform_value(b.constant(1)).value_or(0.5);
   const std::string mask = b.cast(b.output(1), b.type_of(g).dtype);
-  b.give(0, b.mul(g, b.scale(mask, *ratio < 1 ? 1 / (1 - *ratio) : 0)));
+  b.give(0, b.mul(g, b.scale(mask, 1 / (1 - ratio))));
   return {};
 }
 
