@@ -19,6 +19,7 @@ function(gradstone_engine)
   set_target_properties(engine_${target} PROPERTIES OUTPUT_NAME engine-${id})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/bin/engine-${id}.json CONTENT
        "{\"name\": \"@ARG_NAME@\", \"version\": \"@ARG_VERSION@\", \"kind\": \"@ARG_KIND@\", \"executable\": \"engine-@id@\", \"summary\": \"@ARG_SUMMARY@\"}\n" @ONLY)
+  set_property(GLOBAL APPEND PROPERTY GRADSTONE_WORKERS engine_${target})
   install(TARGETS engine_${target} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/gradstone)
   install(FILES ${CMAKE_BINARY_DIR}/bin/engine-${id}.json DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/gradstone)
 

@@ -35,9 +35,32 @@ bool fits_int64(const Json& json) {
 
 bool is_encoded_number(const Json& json) { return decode_number(json).ok(); }
 
+// Copying and writing recurse, so depth must be bounded before a hostile document is built.
+constexpr int kMaxDepth = 200;
+
+bool nests_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == '"') in_string = true;
+    if (c == ']' || c == '}') --depth;
+    if ((c == '[' || c == '{') && ++depth > kMaxDepth) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text) {
+  if (nests_too_deep(text)) {
+    return unreadable("not JSON for Gradstone: nested deeper than " + std::to_string(kMaxDepth));
+  }
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

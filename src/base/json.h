@@ -14,7 +14,7 @@ namespace gradstone {
 
 using Json = nlohmann::ordered_json;  // keys keep the order in which they were written
 
-// Parses one document. The error names the byte offset.
+// Parses one document. The error names the byte offset. Refuses nesting deeper than 200.
 Result<Json> parse_json(std::string_view text);
 std::string write_json(const Json& json, int indent = -1);
 

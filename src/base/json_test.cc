@@ -18,6 +18,15 @@ TEST(Json, NonFiniteNumbersSurviveTheWire) {
   EXPECT_TRUE(number_or_null(std::nan("")).is_null());
 }
 
+TEST(Json, DepthIsBoundedAndBracketsInStringsDoNotCount) {
+  EXPECT_TRUE(parse_json(std::string(200, '[') + std::string(200, ']')).ok());
+  EXPECT_EQ(parse_json(std::string(201, '[')).error().message,
+            "not JSON for Gradstone: nested deeper than 200");
+  EXPECT_TRUE(parse_json("\"\\\"" + std::string(500, '[') + "\"").ok());
+}
+
+TEST(Json, ANumberOutOfRangeIsAnError) { EXPECT_FALSE(parse_json("1e999").ok()); }
+
 TEST(Json, ErrorsNameThePlace) {
   EXPECT_EQ(parse_json("{\"a\": ]").error().message, "not JSON: byte 7 of 7");
   EXPECT_EQ(parse_json("[1e400]").error().message,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,10 +17,12 @@
 namespace gradstone {
 
 // A data reference as typed: NAME[:PATH] or synthetic[:key=value,...].
-//   fashion-mnist[:DIR]   IDX files, gzipped or not; default the folder of Debian's
-//   dataset-fashion-mnist mnist:DIR             the same four files cifar10:DIR           binary
-//   version: data_batch_1..5.bin, test_batch.bin
+//
+//   fashion-mnist[:DIR]  IDX files, gzipped or not; default: Debian's dataset-fashion-mnist
+//   mnist:DIR            the same four files
+//   cifar10:DIR          binary version: data_batch_1..5.bin, test_batch.bin
 //   synthetic[:shape=3x64x64,classes=10,train=4096,test=1024,seed=1]
+//
 // A part that is left out of synthetic comes from what the workload needs.
 struct DataReference {
   std::string name;
@@ -43,7 +46,8 @@ class DataSet {
   // Bytes of sample `index`, channels first, and its label. Thread-safe.
   virtual void read(Split split, std::int64_t index, std::span<std::uint8_t> pixels) const = 0;
   virtual std::int64_t label(Split split, std::int64_t index) const = 0;
-  // XXH3-128 over all pixels and labels in order, as hex; recorded with every run.
+  // XXH3-128 as hex; recorded with every run. Of files: over the training split's pixels and
+  // labels, then the test split's. Of synthetic images: over everything they are computed from.
   virtual std::string checksum() const = 0;
 };
 
@@ -54,5 +58,9 @@ struct DataNeed {
   std::int64_t classes = 10;
 };
 Result<std::unique_ptr<DataSet>> open_data(const DataReference& reference, const DataNeed& needed);
+
+// DataSet::checksum of the published files, where it is known. A data set that differs is no error,
+// but a fact of the run.
+std::optional<std::string_view> published_checksum(std::string_view name);
 
 }  // namespace gradstone

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data references: their text, and the table of what can be opened.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "data/data_set.h"
+#include "data/real_data.h"
+#include "data/synthetic.h"
+
+namespace gradstone {
+namespace {
+
+using Opened = Result<std::unique_ptr<DataSet>>;
+
+Opened open_fashion_mnist(const DataReference& reference, const DataNeed&) {
+  return open_idx_folder(
+      reference.path.empty() ? std::string(kFashionMnistFolder) : reference.path,
+      reference.path.empty()
+          ? "install the files with: apt install --reinstall dataset-fashion-mnist"
+          : "fetch the file again, or leave the folder out and: apt install "
+            "dataset-fashion-mnist");
+}
+
+Opened open_mnist(const DataReference& reference, const DataNeed&) {
+  return open_idx_folder(reference.path, "fetch the four MNIST files again");
+}
+
+Opened open_cifar10(const DataReference& reference, const DataNeed&) {
+  return open_cifar10_folder(reference.path,
+                             "unpack cifar-10-binary.tar.gz again and name its folder "
+                             "cifar-10-batches-bin");
+}
+
+Opened open_completed_synthetic(const DataReference& reference, const DataNeed& need) {
+  DataReference complete = reference;
+  if (complete.shape.empty()) complete.shape = need.sample_shape;
+  if (complete.classes == 0) complete.classes = need.classes;
+  if (complete.train_count == 0) complete.train_count = kSyntheticTrainCount;
+  if (complete.test_count == 0) complete.test_count = kSyntheticTestCount;
+  return open_synthetic(complete);
+}
+
+struct DataKind {
+  std::string_view name;
+  bool needs_path = false;
+  Opened (*open)(const DataReference&, const DataNeed&) = nullptr;
+  std::string_view published;  // checksum of the published files; "" where not known
+};
+constexpr std::array<DataKind, 4> kDataKinds = {
+    {{"fashion-mnist", false, open_fashion_mnist, "8d318bb03940bca10587b0053857f5b7"},
+     {"mnist", true, open_mnist, ""},
+     {"cifar10", true, open_cifar10, ""},
+     {"synthetic", false, open_completed_synthetic, ""}}};
+constexpr std::string_view kSynthetic = "synthetic";
+
+const DataKind* find_kind(std::string_view name) {
+  for (const DataKind& kind : kDataKinds) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+// Levenshtein distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+Error unknown_name(std::string_view name) {
+  const auto nearest = std::min_element(kDataKinds.begin(), kDataKinds.end(),
+                                        [&](const DataKind& a, const DataKind& b) {
+                                          return distance(name, a.name) < distance(name, b.name);
+                                        });
+  return usage_error("unknown data '" + std::string(name) + "'; did you mean '" +
+                     std::string(nearest->name) + "'?");
+}
+
+template <class Integer>
+Result<Integer> parse_integer(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return usage_error("'" + std::string(text) + "' is no whole number");
+  }
+  return value;
+}
+
+Result<std::int64_t> parse_count(std::string_view text) {
+  const std::int64_t value = TRY(parse_integer<std::int64_t>(text));
+  if (value < 1) return usage_error("'" + std::string(text) + "' is not positive");
+  return value;
+}
+
+// The text up to `separator`, which is taken off `rest` with it.
+std::string_view take_until(std::string_view& rest, char separator) {
+  const std::size_t end = std::min(rest.find(separator), rest.size());
+  const std::string_view taken = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return taken;
+}
+
+Result<Shape> parse_shape(std::string_view text) {
+  Shape shape;
+  while (!text.empty()) shape.push_back(TRY(parse_count(take_until(text, 'x'))));
+  if (shape.size() != 3) return usage_error("expected three extents as in 3x64x64");
+  return shape;
+}
+
+Status set_synthetic(DataReference& reference, std::string_view key, std::string_view value) {
+  if (key == "shape") {
+    reference.shape = TRY(parse_shape(value));
+  } else if (key == "classes") {
+    reference.classes = TRY(parse_count(value));
+  } else if (key == "train") {
+    reference.train_count = TRY(parse_count(value));
+  } else if (key == "test") {
+    reference.test_count = TRY(parse_count(value));
+  } else if (key == "seed") {
+    reference.seed = TRY(parse_integer<std::uint64_t>(value));
+  } else {
+    return usage_error("unknown; known are shape, classes, train, test, seed");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DataReference> parse_data_reference(std::string_view text) {
+  DataReference reference;
+  std::string_view rest = text;
+  const bool has_rest = text.find(':') != std::string_view::npos;
+  reference.name = take_until(rest, ':');
+  const DataKind* kind = find_kind(reference.name);
+  if (kind == nullptr) return unknown_name(reference.name);
+  if (reference.name != kSynthetic) {
+    reference.path = rest;
+    if (reference.path.empty() && (kind->needs_path || has_rest)) {
+      return usage_error("data " + reference.name + ": name its folder as in " + reference.name +
+                         ":FOLDER");
+    }
+    return reference;
+  }
+  while (!rest.empty()) {
+    std::string_view value = take_until(rest, ',');
+    const std::string_view key = take_until(value, '=');
+    TRY(set_synthetic(reference, key, value).within("data synthetic: " + std::string(key)));
+  }
+  return reference;
+}
+
+std::string to_string(const DataReference& reference) {
+  if (reference.name != kSynthetic) {
+    return reference.path.empty() ? reference.name : reference.name + ":" + reference.path;
+  }
+  std::string text;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += (text.empty() ? ":" : ",") + std::string(key) + "=" + value;
+  };
+  std::string shape;
+  for (const std::int64_t extent : reference.shape) {
+    shape += (shape.empty() ? "" : "x") + std::to_string(extent);
+  }
+  if (!shape.empty()) add("shape", shape);
+  if (reference.classes > 0) add("classes", std::to_string(reference.classes));
+  if (reference.train_count > 0) add("train", std::to_string(reference.train_count));
+  if (reference.test_count > 0) add("test", std::to_string(reference.test_count));
+  if (reference.seed != DataReference{}.seed) add("seed", std::to_string(reference.seed));
+  return reference.name + text;
+}
+
+Result<std::unique_ptr<DataSet>> open_data(const DataReference& reference, const DataNeed& needed) {
+  const DataKind* kind = find_kind(reference.name);
+  if (kind == nullptr) return unknown_name(reference.name);
+  return kind->open(reference, needed).within("data " + reference.name);
+}
+
+std::optional<std::string_view> published_checksum(std::string_view name) {
+  const DataKind* kind = find_kind(name);
+  if (kind == nullptr || kind->published.empty()) return std::nullopt;
+  return kind->published;
+}
+
+}  // namespace gradstone

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records in and out of one SQLite file (docs/store.md); weights beside it. Several programs may
+// read and write at the same time. A record that `put` has accepted survives kill -9 and loss of
+// power.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/record.h"
+#include "store/database.h"
+
+namespace gradstone {
+
+// Where the store is: `option` (--store), GRADSTONE_STORE, then gradstone/records.db in the XDG
+// data folder. `variable` reads the environment and answers "" for what is not set. Usage error
+// where neither those nor HOME is set.
+Result<std::string> store_path(std::string_view option,
+                               const std::function<std::string(const char*)>& variable);
+
+class Store {
+ public:
+  enum class Mode {
+    kExisting,  // failed where there is no file
+    kCreate,    // makes file and folders
+  };
+  // Unreadable for a file that is damaged, not a store, or of a newer Gradstone. `busy_ms`: how
+  // long to wait for another program that writes.
+  static Result<Store> open(const std::string& path, Mode mode, int busy_ms = 30'000);
+
+  // One transaction, on disk when it returns. Failed if the id is taken.
+  Status put(const RunRecord& record);
+  // All or none. Records that are here already, unchanged, are skipped; answers how many are new.
+  // Failed for an id that is taken by another record.
+  Result<std::size_t> import(const std::vector<RunRecord>& records);
+
+  // By start, oldest first. `where` of the functions below is the name a person typed: an id, a
+  // label, the id of a plan, @last (the plan started last), or the beginning of one id; tried in
+  // this order. Usage error with the nearest name if nothing matches, or if a beginning is not
+  // unique.
+  Result<std::vector<RunRecord>> find(std::string_view name);
+  Result<std::vector<RunRecord>> all();
+
+  const std::string& path() const { return database_.path(); }
+
+ private:
+  explicit Store(Database database) : database_(std::move(database)) {}
+  Result<std::vector<std::string>> ids_named(std::string_view name);
+  Result<std::vector<std::string>> ids_beginning(std::string_view name);
+  Result<std::vector<RunRecord>> load(const std::vector<std::string>& ids);
+  Status insert(const RunRecord& record);
+  Database database_;
+};
+
+// `find`, where a name that ends in .json or holds a '/' is a file of records (docs/record-json.md)
+// and the store is not opened.
+Result<std::vector<RunRecord>> find_records(std::string_view name, const std::string& store);
+
+// Weights are kept as weights/<content hash>.safetensors beside the store.
+std::string weights_path(const std::string& store, std::string_view content_hash);
+// Moves a file there, whole or not at all; where the content is there already, drops it.
+Status keep_weights(const std::string& store, const std::string& file,
+                    std::string_view content_hash);
+
+}  // namespace gradstone
