@@ -2,7 +2,7 @@
 // Gradient cases of arithmetic, reductions, layout and matrix products.
 #pragma once
 
-#include "tests/gradient_case.h"
+#include "graph/testing/gradient_case.h"
 
 namespace gradstone::testing {
 

@@ -3,8 +3,8 @@
 // differences in engines/reference. At least one for every rule.
 #pragma once
 
-#include "tests/gradient_cases_basic.h"
-#include "tests/gradient_cases_layers.h"
+#include "graph/testing/gradient_cases_basic.h"
+#include "graph/testing/gradient_cases_layers.h"
 
 namespace gradstone::testing {
 

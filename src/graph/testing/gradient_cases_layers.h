@@ -2,7 +2,7 @@
 // Gradient cases of convolutions, pooling, normalizations and losses.
 #pragma once
 
-#include "tests/gradient_case.h"
+#include "graph/testing/gradient_case.h"
 
 namespace gradstone::testing {
 
