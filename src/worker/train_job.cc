@@ -7,7 +7,6 @@
 
 #include "recipe/workload.h"
 #include "record/sample_names.h"
-#include "worker/describe.h"
 #include "worker/evaluation.h"
 #include "worker/training_batches.h"
 #include "worker/training_loop.h"
@@ -112,9 +111,6 @@ Status TrainRun::load() {
 
 Status TrainRun::describe_run(const std::string& weights_hash) {
   using namespace sample_names;
-  for (const auto& [key, value] : to_json(engine_.describe()).items()) {
-    TRY(events_.fact(kEngineSection, key, value));
-  }
   const std::string checksum = data_->checksum();
   TRY(events_.fact(kDataSection, "reference", to_string(job_.data)));
   TRY(events_.fact(kDataSection, "train_count", data_->count(Split::kTrain)));
