@@ -61,11 +61,11 @@ class TrainRun {
   std::unique_ptr<DataSet> data_;
   std::optional<BatchFiller> filler_;
   TrainingPrograms programs_;
-  std::unique_ptr<Bundle> bundle_;
   std::optional<BatchOrder> order_;
   std::optional<TrainingBatches> batches_;
   std::optional<DataFeed> feed_;
   std::optional<StepRunner> runner_;
+  std::unique_ptr<Bundle> bundle_;  // goes first: after a failure it may still write fetches
 };
 
 Status TrainRun::run() {

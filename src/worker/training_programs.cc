@@ -93,6 +93,7 @@ Status add_evaluation(const TrainJob& job, TrainingPrograms& programs) {
 
 Result<TrainingPrograms> make_training_programs(const TrainJob& job,
                                                 const EngineDescription& engine) {
+  TRY(check_graph(job.graph));
   TrainingPrograms programs;
   const bool has_dropout = !share_dropout(job.graph).masks.empty();
   const bool shared = job.dropout == DropoutMode::kShared || !engine.native_dropout;
