@@ -19,10 +19,9 @@ class CatalogueTest : public testing::Test {
   }
   EngineCatalogue read() { return EngineCatalogue::read({folder.path()}); }
   std::vector<std::string> chosen(std::string_view reference) {
+    const std::vector<EngineChoice> choices = read().choose(reference).value();
     std::vector<std::string> names;
-    for (const EngineChoice& choice : read().choose(reference).value()) {
-      names.push_back(to_string(choice));
-    }
+    for (const EngineChoice& choice : choices) names.push_back(to_string(choice));
     return names;
   }
   std::string fault(std::string_view reference) {
@@ -66,11 +65,12 @@ TEST_F(CatalogueTest, ListsByNameAndVersion) {
   add("null", "", "test");
   add("torch", "1.13.1", "framework");
   add("torch", "2.2", "framework");
+  const EngineCatalogue catalogue = read();
   Names names;
-  for (const EngineManifest& engine : read().engines()) names.push_back(to_string(engine));
+  for (const EngineManifest& engine : catalogue.engines()) names.push_back(to_string(engine));
   EXPECT_EQ(names, (Names{"null", "torch@1.13.1", "torch@2.2", "torch@2.15.0"}));
-  EXPECT_EQ(read().engines()[0].executable, folder.file("engine-null"));
-  EXPECT_EQ(read().engines()[0].summary, "s");
+  EXPECT_EQ(catalogue.engines()[0].executable, folder.file("engine-null"));
+  EXPECT_EQ(catalogue.engines()[0].summary, "s");
 }
 
 TEST_F(CatalogueTest, ANameWithoutVersionIsItsHighest) {

@@ -26,8 +26,9 @@ class PlanTest : public testing::Test {
     request.engines = {"a"};
   }
   std::vector<std::string> lines() {
+    const std::vector<RunSpec> plan = make_plan(request, engines, workloads).value();
     std::vector<std::string> lines;
-    for (const RunSpec& spec : make_plan(request, engines, workloads).value()) {
+    for (const RunSpec& spec : plan) {
       lines.push_back(spec.workload + " " + to_string(spec.engine) + " " +
                       std::to_string(spec.batch) + " " + std::to_string(spec.threads));
     }
@@ -78,8 +79,8 @@ TEST_F(PlanTest, OneIdForAll) {
 }
 
 TEST_F(PlanTest, FaultsAreUsageErrors) {
-  request.workloads = {"tyni"};
-  EXPECT_EQ(fault(), "unknown workload 'tyni'; did you mean 'tiny'?; there are tiny, other");
+  request.workloads = {"tny"};
+  EXPECT_EQ(fault(), "unknown workload 'tny'; did you mean 'tiny'?; there are tiny, other");
   request.workloads = {};
   EXPECT_EQ(fault(), "no workload; name one with --workload");
   request.workloads = {"tiny"};

@@ -15,10 +15,9 @@
 namespace gradstone {
 namespace {
 
-constexpr std::string_view kHello =
-    "read -r core <&3\n"
-    "echo '{\"type\":\"hello\",\"protocol\":1,\"engine\":{\"name\":\"fake\"}}' >&3\n"
-    "read -r job <&3\n";
+const std::string kHelloLine =
+    "echo '{\"type\":\"hello\",\"protocol\":1,\"engine\":{\"name\":\"fake\"}}' >&3\n";
+const std::string kHello = "read -r core <&3\n" + kHelloLine + "read -r job <&3\n";
 constexpr std::string_view kFinished =
     "echo '{\"type\":\"finished\",\"outcome\":\"ok\",\"message\":\"\"}' >&3\n";
 
@@ -41,7 +40,7 @@ class RunnerTest : public testing::Test, public RunObserver {
     EXPECT_GT(record.started_ms, 0);
     return record;
   }
-  RunRecord run_after_hello(const std::string& script) { return run(std::string(kHello) + script); }
+  RunRecord run_after_hello(const std::string& script) { return run(kHello + script); }
   void phase(std::string_view name) override { heard += "phase " + std::string(name) + "\n"; }
   void progress(const ProgressEvent& event) override {
     heard += "step " + std::to_string(event.step) + "\n";
@@ -180,8 +179,7 @@ TEST_F(RunnerTest, RubbishIsACrashWithItsPlace) {
 
 TEST_F(RunnerTest, MessagesOutOfTurnAreRubbish) {
   EXPECT_EQ(run(phase_line("load")).message, "sent rubbish on the protocol: an event before hello");
-  EXPECT_EQ(run(std::string(kHello) + std::string(kHello)).message,
-            "sent rubbish on the protocol: a second hello");
+  EXPECT_EQ(run_after_hello(kHelloLine).message, "sent rubbish on the protocol: a second hello");
   EXPECT_EQ(run_after_hello(fact_line("settings")).message,
             "sent rubbish on the protocol: a fact of section 'settings', which is the core's");
   EXPECT_EQ(run_after_hello("echo '{\"type\":\"praise\"}' >&3\n").message,
