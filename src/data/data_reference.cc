@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/suggest.h"
 #include "data/data_set.h"
 #include "data/real_data.h"
 #include "data/synthetic.h"
@@ -46,12 +47,21 @@ struct DataKind {
   bool needs_path = false;
   Opened (*open)(const DataReference&, const DataNeed&) = nullptr;
   std::string_view published;  // checksum of the published files; "" where not known
+  std::string_view form;       // as typed
+  std::string_view help;
 };
 constexpr std::array<DataKind, 4> kDataKinds = {
-    {{"fashion-mnist", false, open_fashion_mnist, "8d318bb03940bca10587b0053857f5b7"},
-     {"mnist", true, open_mnist, ""},
-     {"cifar10", true, open_cifar10, ""},
-     {"synthetic", false, open_completed_synthetic, ""}}};
+    {{"fashion-mnist", false, open_fashion_mnist, "8d318bb03940bca10587b0053857f5b7",
+      "fashion-mnist[:FOLDER]",
+      "28x28 grey images of clothes, 10 classes; IDX files, by default of Debian's "
+      "dataset-fashion-mnist"},
+     {"mnist", true, open_mnist, "", "mnist:FOLDER",
+      "28x28 grey handwritten digits; the four IDX files, gzipped or not"},
+     {"cifar10", true, open_cifar10, "", "cifar10:FOLDER",
+      "32x32 colour images, 10 classes; the binary version"},
+     {"synthetic", false, open_completed_synthetic, "",
+      "synthetic[:shape=3x64x64,classes=10,train=4096,test=1024,seed=1]",
+      "images made up from a seed, learnable; what is left out comes from the workload"}}};
 constexpr std::string_view kSynthetic = "synthetic";
 
 const DataKind* find_kind(std::string_view name) {
@@ -61,29 +71,16 @@ const DataKind* find_kind(std::string_view name) {
   return nullptr;
 }
 
-// Levenshtein distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
 Error unknown_name(std::string_view name) {
-  const auto nearest = std::min_element(kDataKinds.begin(), kDataKinds.end(),
-                                        [&](const DataKind& a, const DataKind& b) {
-                                          return distance(name, a.name) < distance(name, b.name);
-                                        });
-  return usage_error("unknown data '" + std::string(name) + "'; did you mean '" +
-                     std::string(nearest->name) + "'?");
+  std::vector<std::string_view> names;
+  std::string known;
+  for (const DataKind& kind : kDataKinds) {
+    names.push_back(kind.name);
+    known += (known.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  const std::string hint = did_you_mean(name, names);
+  return usage_error("unknown data '" + std::string(name) + "'" +
+                     (hint.empty() ? "; known are " + known : hint));
 }
 
 template <class Integer>
@@ -183,6 +180,12 @@ Result<std::unique_ptr<DataSet>> open_data(const DataReference& reference, const
   const DataKind* kind = find_kind(reference.name);
   if (kind == nullptr) return unknown_name(reference.name);
   return kind->open(reference, needed).within("data " + reference.name);
+}
+
+std::vector<DataForm> data_forms() {
+  std::vector<DataForm> forms;
+  for (const DataKind& kind : kDataKinds) forms.push_back({kind.name, kind.form, kind.help});
+  return forms;
 }
 
 std::optional<std::string_view> published_checksum(std::string_view name) {
