@@ -29,8 +29,8 @@ namespace gradstone {
 
 inline constexpr int kProtocolVersion = 1;
 
-// First line of the core. Any version of either side can read `protocol`: a worker that does not
-// speak it answers with its own WorkerHello and leaves.
+// First line of the core. Any version of either side can read `protocol`; a worker that does not
+// speak it answers Finished with both numbers, a core that does not speak the worker's refuses it.
 struct CoreHello {
   int protocol = kProtocolVersion;
   int rank = 0, world_size = 1;
@@ -62,7 +62,7 @@ struct MeasurePlan {
 
 struct TrainJob {
   std::string workload;
-  Graph graph;             // training form, for the training batch
+  Graph graph;             // training form, for the training batch; dropout as the builder wrote it
   Graph evaluation_graph;  // inference form, for the evaluation batch; outputs: logits
   std::optional<Graph>
       last_graph;  // training form for the smaller last batch (LastBatch::kSmaller)

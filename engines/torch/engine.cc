@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine interface over ATen: bundles of programs, and the choice of device, threads, kernels.
+#include "worker/engine.h"
+
+#include "engines/torch/aten.h"
+#include "engines/torch/facts.h"
+#include "engines/torch/program.h"
+#include "engines/torch/support.h"
+
+#pragma push_macro("CHECK")
+#undef CHECK
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#undef CHECK
+#pragma pop_macro("CHECK")
+
+namespace gradstone::torch_engine {
+namespace {
+
+class TorchBundle : public Bundle {
+ public:
+  explicit TorchBundle(std::shared_ptr<Profiler> profiler) : profiler_(std::move(profiler)) {}
+
+  Status load(const BundleSpec& spec) {
+    for (const ProgramSpec& program : spec.programs) {
+      const Status status = guarded([&]() -> Status {
+        programs_.push_back(TRY(Program::load(program, variables_)));
+        return {};
+      });
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+  Status run(const RunRequest& request) override {
+    if (request.program >= programs_.size()) {
+      return failed("program " + std::to_string(request.program) + ": the bundle has " +
+                    std::to_string(programs_.size()));
+    }
+    Program& program = programs_[request.program];
+    try {
+      Status status = program.run(request, *profiler_);
+      if (!status.ok()) program.release_values();
+      return status;
+    } catch (const std::exception& exception) {
+      const Error error = error_from(exception).within(program.place());
+      program.release_values();
+      return error;
+    }
+  }
+
+  // On the CPU everything is done when `run` returns.
+  Status synchronise() override { return {}; }
+
+  Status read(std::string_view variable, TensorSink sink) override {
+    return guarded([&] { return variables_.read(variable, sink); });
+  }
+  Status write(std::string_view variable, const TensorRef& value) override {
+    return guarded([&] { return variables_.write(variable, value); });
+  }
+  Result<TensorType> type_of(std::string_view variable) const override {
+    return TRY(variables_.find(variable))->type;
+  }
+
+ private:
+  std::shared_ptr<Profiler> profiler_;
+  VariableStore variables_;
+  std::vector<Program> programs_;
+};
+
+class TorchEngine : public Engine {
+ public:
+  TorchEngine() {
+    description_.name = "torch";
+    description_.version = GRADSTONE_TORCH_VERSION;
+    description_.dtypes = {DType::kFloat32, DType::kFloat64};
+    description_.devices = {"cpu"};
+    description_.device_note = "the worker links only the part of LibTorch for the CPU";
+    description_.separable_phases = true;
+    description_.node_hooks = true;
+    description_.native_dropout = true;
+    description_.execution_mode = ExecutionMode::kEager;
+    description_.facts = framework_facts();
+  }
+
+  const EngineDescription& describe() const override { return description_; }
+
+  Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec) override {
+    auto bundle = std::make_unique<TorchBundle>(profiler_);
+    TRY(bundle->load(spec));
+    return std::unique_ptr<Bundle>(std::move(bundle));
+  }
+
+  Status begin_profile() override {
+    profiler_->begin();
+    return {};
+  }
+  Result<std::vector<ProfileEvent>> end_profile() override {
+    if (!profiler_->active()) return failed("end_profile without begin_profile");
+    return profiler_->end();
+  }
+
+ private:
+  EngineDescription description_;
+  std::shared_ptr<Profiler> profiler_ = std::make_shared<Profiler>();
+};
+
+Status choose_kernels(const std::string& math) {
+  if (math == "onednn" && !at::hasMKLDNN()) {
+    return unsupported("math 'onednn': this build of LibTorch has no oneDNN; use 'native'");
+  }
+  if (!math.empty() && math != "onednn" && math != "native") {
+    return unsupported("math '" + math + "': torch knows 'onednn' and 'native'");
+  }
+  at::globalContext().setUserEnabledMkldnn(math != "native");
+  return {};
+}
+
+}  // namespace
+}  // namespace gradstone::torch_engine
+
+namespace gradstone {
+
+Result<std::unique_ptr<Engine>> make_engine(const EngineOptions& options) {
+  using namespace torch_engine;
+  if (options.device != "cpu") {
+    return unsupported("device '" + options.device + "': engine torch " GRADSTONE_TORCH_VERSION
+                       " links only LibTorch's part for the CPU; use 'cpu'");
+  }
+  if (!options.argument.empty()) {
+    return unsupported("engine torch takes no argument, given '" + options.argument + "'");
+  }
+  TRY(guarded([&]() -> Status {
+    TRY(choose_kernels(options.math));
+    at::set_num_threads(options.threads);
+    set_blas_threads(options.threads);
+    at::globalContext().setDeterministicAlgorithms(options.deterministic, /*warn_only=*/false);
+    at::manual_seed(options.seed);
+    return {};
+  }));
+  return std::unique_ptr<Engine>(std::make_unique<TorchEngine>());
+}
+
+}  // namespace gradstone
