@@ -20,7 +20,7 @@ declare -A allowed=(
   [src/store]="record base"
   [src/analysis]="store record base"
   [src/report]="analysis store record base"
-  [src/cli]="report analysis store run data recipe graph record base workloads"
+  [src/cli]="report analysis store run protocol data recipe graph record base workloads"
   [workloads]="recipe graph base workloads"
   [engines]="worker protocol recipe graph record trace base engines"
 )
