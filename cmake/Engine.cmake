@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# gradstone_engine(NAME ... KIND framework|oracle|test SUMMARY ... SOURCES ... [VERSION v] [LINK ...] [OPTIONS ...])
+# gradstone_engine(NAME ... KIND framework|oracle|test SUMMARY ... SOURCES ... [VERSION v] [LINK ...] [OPTIONS ...] [MAIN file])
 # makes, from an engine folder, the worker engine-NAME[@VERSION], its manifest beside it (what `list` and `--engine`
 # read without starting it) and the conformance tests of the engine interface linked against it.
 
 function(gradstone_engine)
-  cmake_parse_arguments(ARG "" "NAME;VERSION;KIND;SUMMARY" "SOURCES;LINK;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;VERSION;KIND;SUMMARY;MAIN" "SOURCES;LINK;OPTIONS" ${ARGN})
   set(id ${ARG_NAME})
   if(ARG_VERSION)
     set(id ${ARG_NAME}@${ARG_VERSION})
@@ -14,7 +14,10 @@ function(gradstone_engine)
   target_link_libraries(engine_lib_${target} PUBLIC worker ${ARG_LINK})
   target_compile_options(engine_lib_${target} PRIVATE ${ARG_OPTIONS})
 
-  add_executable(engine_${target} ${PROJECT_SOURCE_DIR}/engines/main.cc)
+  if(NOT ARG_MAIN)
+    set(ARG_MAIN ${PROJECT_SOURCE_DIR}/engines/main.cc)
+  endif()
+  add_executable(engine_${target} ${ARG_MAIN})
   target_link_libraries(engine_${target} PRIVATE engine_lib_${target})
   set_target_properties(engine_${target} PROPERTIES OUTPUT_NAME engine-${id})
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/bin/engine-${id}.json CONTENT

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/op_table.h"
 
 namespace gradstone::reference {
 
@@ -16,6 +16,7 @@ namespace gradstone::reference {
 // row-major and never overlap. Outputs hold rubbish at first.
 struct KernelCall {
   const Node& node;
+  const NodeContext& context;           // the same node as shape rules see it
   std::span<const TensorRef> inputs;    // data == nullptr: absent optional
   std::span<const TensorSink> outputs;  // data == nullptr: not wanted
   std::uint64_t seed = 0;               // of masks drawn by Dropout

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that compute each element of the output from one element of each input.
 #include <cmath>
+#include <type_traits>
 
 #include "engines/reference/kernel.h"
 #include "engines/reference/strided.h"
@@ -38,11 +39,6 @@ Status sigmoid(const KernelCall& call) {
     const T e = std::exp(-std::abs(x));
     return (x >= 0 ? T(1) : e) / (1 + e);
   });
-}
-
-template <class T>
-Status negate(const KernelCall& call) {
-  return unary<T>(call, [](T x) { return -x; });
 }
 
 template <class T>
@@ -94,24 +90,83 @@ Status binary(const KernelCall& call, Function function) {
   return {};
 }
 
+// Calls visit(zero) with a zero of the type in which the node computes. Integers wrap around, so
+// their sums and products are taken without a sign.
+template <class Visit>
+Status with_arithmetic_type(const KernelCall& call, Visit visit) {
+  switch (call.outputs[0].type.dtype) {
+    case DType::kFloat32:
+      return visit(float{});
+    case DType::kFloat64:
+      return visit(double{});
+    case DType::kInt32:
+      return visit(std::int32_t{});
+    default:
+      return visit(std::int64_t{});
+  }
+}
+
 template <class T>
+struct WrappingOf {
+  using Type = std::make_unsigned_t<T>;
+};
+template <>
+struct WrappingOf<float> {
+  using Type = float;
+};
+template <>
+struct WrappingOf<double> {
+  using Type = double;
+};
+
+template <class Function>
+Status arithmetic(const KernelCall& call, Function function) {
+  return with_arithmetic_type(call, [&](auto zero) {
+    using T = decltype(zero);
+    using Wrapping = typename WrappingOf<T>::Type;
+    return binary<T>(call, [&](T a, T b) {
+      return static_cast<T>(function(static_cast<Wrapping>(a), static_cast<Wrapping>(b)));
+    });
+  });
+}
+
 Status add(const KernelCall& call) {
-  return binary<T>(call, [](T a, T b) { return a + b; });
+  return arithmetic(call, [](auto a, auto b) { return a + b; });
 }
 
-template <class T>
 Status subtract(const KernelCall& call) {
-  return binary<T>(call, [](T a, T b) { return a - b; });
+  return arithmetic(call, [](auto a, auto b) { return a - b; });
 }
 
-template <class T>
 Status multiply(const KernelCall& call) {
-  return binary<T>(call, [](T a, T b) { return a * b; });
+  return arithmetic(call, [](auto a, auto b) { return a * b; });
 }
 
-template <class T>
+Status negate(const KernelCall& call) {
+  return with_arithmetic_type(call, [&](auto zero) {
+    using T = decltype(zero);
+    using Wrapping = typename WrappingOf<T>::Type;
+    return unary<T>(call, [](T x) { return static_cast<T>(-static_cast<Wrapping>(x)); });
+  });
+}
+
 Status divide(const KernelCall& call) {
-  return binary<T>(call, [](T a, T b) { return a / b; });
+  return with_arithmetic_type(call, [&](auto zero) -> Status {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      for (const T divisor : call.input<T>(1)) {
+        if (divisor == 0) return failed("integer division by zero");
+      }
+      // The quotient by -1 is taken apart: that of the least integer would overflow.
+      return binary<T>(call, [](T a, T b) {
+        using Wrapping = typename WrappingOf<T>::Type;
+        return b == -1 ? static_cast<T>(Wrapping(0) - static_cast<Wrapping>(a))
+                       : static_cast<T>(a / b);
+      });
+    } else {
+      return binary<T>(call, [](T a, T b) { return a / b; });
+    }
+  });
 }
 
 template <class T>
@@ -125,15 +180,15 @@ std::vector<KernelRow> elementwise_kernels() {
   return {{"", "Relu", relu<float>, relu<double>},
           {"", "Tanh", hyperbolic_tangent<float>, hyperbolic_tangent<double>},
           {"", "Sigmoid", sigmoid<float>, sigmoid<double>},
-          {"", "Neg", negate<float>, negate<double>},
+          {"", "Neg", negate, negate},
           {"", "Exp", exponential<float>, exponential<double>},
           {"", "Log", logarithm<float>, logarithm<double>},
           {"", "Sqrt", square_root<float>, square_root<double>},
           {"", "Reciprocal", reciprocal<float>, reciprocal<double>},
-          {"", "Add", add<float>, add<double>},
-          {"", "Sub", subtract<float>, subtract<double>},
-          {"", "Mul", multiply<float>, multiply<double>},
-          {"", "Div", divide<float>, divide<double>},
+          {"", "Add", add, add},
+          {"", "Sub", subtract, subtract},
+          {"", "Mul", multiply, multiply},
+          {"", "Div", divide, divide},
           {"", "Pow", power<float>, power<double>},
           {kGradstoneDomain, "HeavisideStep", heaviside_step<float>, heaviside_step<double>}};
 }

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "engines/reference/kernel.h"
 #include "engines/reference/strided.h"
+#include "graph/slicing.h"
 
 namespace gradstone::reference {
 namespace {
@@ -98,54 +99,51 @@ Status concatenate(const KernelCall& call) {
   return {};
 }
 
-// A constant input of integers, int32 or int64.
+// Integers of either type as int64.
 Integers integers(const KernelCall& call, std::size_t input) {
   const Tensor values = converted(call.inputs[input], DType::kInt64);
   const auto span = values.as<std::int64_t>();
   return {span.begin(), span.end()};
 }
 
-// Inputs: data, starts, ends, axes, steps. The extents of the output already say where each axis
-// ends; a start beyond the axis is clamped to it.
 Status slice(const KernelCall& call) {
   const Shape& from = call.input_shape(0);
   const Shape& to = call.output_shape(0);
-  const Integers starts = integers(call, 1);
-  Strides strides = row_major_strides(from);
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    const std::size_t axis =
-        call.has_input(3) ? resolved_axis(integers(call, 3)[i], from.size()) : i;
-    const std::int64_t step = call.has_input(4) ? integers(call, 4)[i] : 1;
-    const std::int64_t start = starts[i] < 0 ? starts[i] + from[axis] : starts[i];
-    const std::int64_t last = step < 0 ? from[axis] - 1 : from[axis];
-    offset += std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(last, 0)) * strides[axis];
-    strides[axis] *= step;
+  const Slicing slicing = TRY(slicing_of(call.context));
+  View source{0, row_major_strides(from)};
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    source.offset += slicing.starts[axis] * source.strides[axis];
+    // The step across an axis of one element may be of any size and is never taken.
+    source.strides[axis] *= to[axis] > 1 ? slicing.steps[axis] : 1;
   }
-  if (element_count(to) > 0)
-    copy_strided(call, to, {0, row_major_strides(to)}, 0, {offset, strides});
+  copy_strided(call, to, {0, row_major_strides(to)}, 0, source);
   return {};
 }
 
-// Inputs: data, pads (all begins, then all ends; negative ones cut off), value.
-Status pad(const KernelCall& call) {
-  const Shape& from = call.input_shape(0);
-  const Shape& to = call.output_shape(0);
-  const Integers pads = integers(call, 1);
-  with_word(call.outputs[0].type.dtype, [&](auto word) {
-    if (call.has_input(2)) std::memcpy(&word, call.inputs[2].data, sizeof word);
-    std::fill_n(reinterpret_cast<decltype(word)*>(call.outputs[0].data), element_count(to), word);
+// Every element of the output becomes `value`.
+void fill_output(const KernelCall& call, double value) {
+  const TensorType& type = call.outputs[0].type;
+  const Tensor element = converted(Tensor::scalar(value).ref(), type.dtype);
+  with_word(type.dtype, [&](auto word) {
+    std::memcpy(&word, element.data(), sizeof word);
+    std::fill_n(reinterpret_cast<decltype(word)*>(call.outputs[0].data), type.elements(), word);
   });
-  View source{0, row_major_strides(from)}, target{0, row_major_strides(to)};
-  Shape extents;
+}
+
+Status pad(const KernelCall& call) {
+  const Padding padding = TRY(padding_of(call.context));
+  fill_output(call, padding.value);
+  const Shape& from = call.input_shape(0);
+  View target{0, row_major_strides(call.output_shape(0))};
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
-    const std::int64_t begin = pads[axis], end = pads[axis + from.size()];
-    target.offset += std::max<std::int64_t>(begin, 0) * target.strides[axis];
-    source.offset += std::max<std::int64_t>(-begin, 0) * source.strides[axis];
-    const std::int64_t cut = std::min<std::int64_t>(begin, 0) + std::min<std::int64_t>(end, 0);
-    extents.push_back(std::max<std::int64_t>(from[axis] + cut, 0));
+    target.offset += padding.begin[axis] * target.strides[axis];
   }
-  if (element_count(extents) > 0) copy_strided(call, extents, target, 0, source);
+  copy_strided(call, from, target, 0, {0, row_major_strides(from)});
+  return {};
+}
+
+Status fill(const KernelCall& call) {
+  fill_output(call, attribute_or(call.node, "value", 0.0));
   return {};
 }
 
@@ -202,17 +200,6 @@ Status gather_grad(const KernelCall& call) {
       for (std::int64_t i = 0; i < gathering.row; ++i) row[i] += *dy++;
     }
   }
-  return {};
-}
-
-Status fill(const KernelCall& call) {
-  const TensorType& type = call.outputs[0].type;
-  const Tensor value =
-      converted(Tensor::scalar(attribute_or(call.node, "value", 0.0)).ref(), type.dtype);
-  with_word(type.dtype, [&](auto word) {
-    std::memcpy(&word, value.data(), sizeof word);
-    std::fill_n(reinterpret_cast<decltype(word)*>(call.outputs[0].data), type.elements(), word);
-  });
   return {};
 }
 

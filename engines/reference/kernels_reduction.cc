@@ -5,23 +5,10 @@
 
 #include "engines/reference/kernel.h"
 #include "engines/reference/sums.h"
+#include "graph/reduction.h"
 
 namespace gradstone::reference {
 namespace {
-
-// Axes stand in input 1 (ReduceSum since opset 13) or in an attribute; none at all means every
-// axis, or no axis if the node says so.
-std::vector<std::int64_t> reduced_axes(const KernelCall& call) {
-  std::vector<std::int64_t> axes = attribute_or(call.node, "axes", std::vector<std::int64_t>{});
-  if (call.has_input(1)) {
-    const auto given = call.input<std::int64_t>(1);
-    axes.assign(given.begin(), given.end());
-  }
-  if (axes.empty() && attribute_or(call.node, "noop_with_empty_axes", std::int64_t{0}) == 0) {
-    for (std::size_t i = 0; i < call.input_shape(0).size(); ++i) axes.push_back(std::int64_t(i));
-  }
-  return axes;
-}
 
 template <class T>
 void store(std::span<const double> values, double divisor, std::span<T> out) {
@@ -33,10 +20,9 @@ Status reduce(const KernelCall& call, bool mean) {
   const Shape& from = call.input_shape(0);
   Shape to = from;
   std::int64_t count = 1;
-  for (const std::int64_t axis : reduced_axes(call)) {
-    std::int64_t& extent = to[resolved_axis(axis, from.size())];
-    count *= extent;
-    extent = 1;
+  for (const std::size_t axis : TRY(reduction_of(call.context)).axes) {
+    count *= to[axis];
+    to[axis] = 1;
   }
   const std::vector<double> sums = sum_to(call.input<T>(0), from, to);
   store<T>(sums, mean ? static_cast<double>(count) : 1.0, call.output<T>(0));

@@ -91,12 +91,14 @@ std::size_t Program::number_of(const std::string& name) const {
 }
 
 Status Program::plan_steps() {
+  const ConstantMap constants = constants_of(*graph_);
   for (const Node& node : graph_->nodes) {
     const KernelRow* row = find_kernel(node.domain, node.op);
     if (row == nullptr) {
       return unsupported(place_of(*graph_, node) + ": the reference engine has no such kernel");
     }
-    Step step{row->float32, {}, {}};
+    const OpDef* op = TRY(op_of(node));
+    Step step{row->float32, NodeInputs(node, *op, types_, constants), {}, {}};
     const auto add = [&](const std::string& name, std::vector<std::size_t>& numbers) {
       numbers.push_back(number_of(name));
       if (!name.empty() && values_[numbers.back()].type.dtype == DType::kFloat64) {
@@ -166,7 +168,8 @@ Status Program::run_step(std::size_t index, const ProgramFeeds& feeds) {
                           : TensorSink{values_[value].type, pool_->data(buffers_[value])});
   }
   const Node& node = graph_->nodes[index];
-  const KernelCall call{node, inputs, outputs, feeds.seed, feeds.execution};
+  const NodeContext context = step.node.context();
+  const KernelCall call{node, context, inputs, outputs, feeds.seed, feeds.execution};
   Status status = step.kernel(call);
   if (status.ok()) return {};
   return status.error().within(place_of(*graph_, node));

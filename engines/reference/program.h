@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engines/reference/kernel.h"
+#include "graph/node_rules.h"
 
 namespace gradstone::reference {
 
@@ -63,6 +64,7 @@ class Program {
  private:
   struct Step {
     Kernel kernel = nullptr;
+    NodeInputs node;
     std::vector<std::size_t> inputs, outputs;  // value numbers; kAbsent
   };
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);

@@ -246,6 +246,13 @@ std::optional<ExitStatus> Subprocess::wait(std::chrono::milliseconds timeout) {
   return ended;
 }
 
+bool Subprocess::has_ended() const {
+  if (state_->ended) return true;
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(state_->pid), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+         info.si_pid != 0;
+}
+
 void Subprocess::kill_group(int signal) {
   if (!state_->ended) ::kill(-state_->pid, signal);
 }

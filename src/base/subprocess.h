@@ -50,6 +50,9 @@ class Subprocess {
   // How it ended; nullopt if it still lives after `timeout` (negative: waits for ever). The first
   // call that sees the end kills what is left of the group and reaps the child.
   std::optional<ExitStatus> wait(std::chrono::milliseconds timeout);
+  // Whether the child itself has ended. Reaps nothing, so it may be called from another thread than
+  // the one that will wait, as may kill_group; but not while or after that one waits.
+  bool has_ended() const;
   // To every process of the group, until the child has been reaped.
   void kill_group(int signal = SIGKILL);
   // The last bytes of stdout and stderr, from the start of a line if something was cut. Complete

@@ -46,12 +46,21 @@ struct DataKind {
   bool needs_path = false;
   Opened (*open)(const DataReference&, const DataNeed&) = nullptr;
   std::string_view published;  // checksum of the published files; "" where not known
+  std::string_view form;       // as typed
+  std::string_view help;
 };
 constexpr std::array<DataKind, 4> kDataKinds = {
-    {{"fashion-mnist", false, open_fashion_mnist, "8d318bb03940bca10587b0053857f5b7"},
-     {"mnist", true, open_mnist, ""},
-     {"cifar10", true, open_cifar10, ""},
-     {"synthetic", false, open_completed_synthetic, ""}}};
+    {{"fashion-mnist", false, open_fashion_mnist, "8d318bb03940bca10587b0053857f5b7",
+      "fashion-mnist[:FOLDER]",
+      "28x28 grey images of clothes, 10 classes; IDX files, by default of Debian's "
+      "dataset-fashion-mnist"},
+     {"mnist", true, open_mnist, "", "mnist:FOLDER",
+      "28x28 grey handwritten digits; the four IDX files, gzipped or not"},
+     {"cifar10", true, open_cifar10, "", "cifar10:FOLDER",
+      "32x32 colour images, 10 classes; the binary version"},
+     {"synthetic", false, open_completed_synthetic, "",
+      "synthetic[:shape=3x64x64,classes=10,train=4096,test=1024,seed=1]",
+      "images made up from a seed, learnable; what is left out comes from the workload"}}};
 constexpr std::string_view kSynthetic = "synthetic";
 
 const DataKind* find_kind(std::string_view name) {
@@ -183,6 +192,12 @@ Result<std::unique_ptr<DataSet>> open_data(const DataReference& reference, const
   const DataKind* kind = find_kind(reference.name);
   if (kind == nullptr) return unknown_name(reference.name);
   return kind->open(reference, needed).within("data " + reference.name);
+}
+
+std::vector<DataForm> data_forms() {
+  std::vector<DataForm> forms;
+  for (const DataKind& kind : kDataKinds) forms.push_back({kind.name, kind.form, kind.help});
+  return forms;
 }
 
 std::optional<std::string_view> published_checksum(std::string_view name) {

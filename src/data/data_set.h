@@ -35,6 +35,12 @@ struct DataReference {
 Result<DataReference> parse_data_reference(std::string_view text);
 std::string to_string(const DataReference& reference);
 
+// What can be named, for `gradstone list data`.
+struct DataForm {
+  std::string_view name, form, help;  // form: how it is typed
+};
+std::vector<DataForm> data_forms();
+
 enum class Split { kTrain, kTest };
 
 class DataSet {

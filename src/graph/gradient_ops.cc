@@ -3,6 +3,7 @@
 // with the shape rule of its forward operator, so that the geometry of windows stands in one place.
 #include "graph/gradient_ops.h"
 
+#include "graph/gradients.h"
 #include "graph/node_rules.h"
 #include "graph/op_table.h"
 #include "graph/shape_rules.h"
@@ -195,6 +196,7 @@ std::vector<OpDef> window_gradients() {
        .infer = infer_conv_grad_input,
        .flops = flops_conv_grad_input,
        .multiply_adds = true,
+       .gradient = gradient_of_conv_grad_input,
        .summary = "(W, dY): gradient of Conv with respect to its input"},
       {.name = "ConvGradWeight",
        .min_inputs = 2,
@@ -203,6 +205,7 @@ std::vector<OpDef> window_gradients() {
        .infer = infer_conv_grad_weight,
        .flops = flops_conv_grad_weight,
        .multiply_adds = true,
+       .gradient = gradient_of_conv_grad_weight,
        .summary = "(X, dY): gradient of Conv with respect to its weight"},
       {.name = "MaxPoolGrad",
        .min_inputs = 2,
@@ -210,22 +213,26 @@ std::vector<OpDef> window_gradients() {
        .attributes = with_attribute("MaxPool", {}),
        .infer = infer_max_pool_grad,
        .flops = one_per_cotangent_element,
+       .gradient = gradient_of_max_pool_grad,
        .summary = "(X, dY): dY added at the first maximum of each window"},
       {.name = "MaxPoolGather",
        .min_inputs = 2,
        .max_inputs = 2,
        .attributes = with_attribute("MaxPool", {}),
        .infer = infer_max_pool_gather,
+       .gradient = gradient_of_max_pool_gather,
        .summary = "(X, G): G read at the first maximum of each window of X"},
       {.name = "AveragePoolGrad",
        .attributes = with_attribute("AveragePool", kInputShape),
        .infer = infer_average_pool_grad,
        .flops = flops_average_pool_grad,
+       .gradient = gradient_of_average_pool_grad,
        .summary = "(dY): adjoint of AveragePool"},
       {.name = "ChannelWindowSum",
        .attributes = {{"size", AttributeKind::kInt, true}, {"transposed", AttributeKind::kInt}},
        .infer = infer_channel_window_sum,
        .flops = flops_channel_window_sum,
+       .gradient = gradient_of_channel_window_sum,
        .summary = "(X): sum over channels c-floor((size-1)/2) to c+ceil((size-1)/2), as in LRN"},
   };
 }
@@ -238,6 +245,7 @@ std::vector<OpDef> other_gradients() {
        .attributes = with_attribute("Gather", kInputShape),
        .infer = infer_gather_grad,
        .flops = one_per_cotangent_element,
+       .gradient = gradient_of_gather_grad,
        .summary = "(indices, dY): dY added at the gathered places"},
       {.name = "NegativeLogLikelihoodGrad",
        .min_inputs = 3,
@@ -246,15 +254,18 @@ std::vector<OpDef> other_gradients() {
        .attributes = with_attribute("NegativeLogLikelihoodLoss", kInputShape),
        .infer = infer_negative_log_likelihood_grad,
        .flops = one_per_label,
+       .gradient = gradient_of_negative_log_likelihood_grad,
        .summary = "(labels, weight or none, dY): adjoint of NegativeLogLikelihoodLoss"},
       {.name = "HeavisideStep",
        .infer = infer_heaviside_step,
        .flops = one_per_input_element,
+       .gradient = gradient_of_heaviside_step,
        .summary = "(X): 1 where x > 0, else 0"},
       {.name = "SumTo",
        .attributes = {{"shape", AttributeKind::kInts, true}},
        .infer = infer_sum_to,
        .flops = one_per_input_element,
+       .gradient = gradient_of_sum_to,
        .summary = "(X): adjoint of broadcasting `shape` to X's shape"},
       {.name = "Fill",
        .min_inputs = 0,

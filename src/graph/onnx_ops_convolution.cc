@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/gradients.h"
 #include "graph/onnx_ops.h"
 #include "graph/shape_rules.h"
 #include "graph/window.h"
@@ -131,6 +132,7 @@ std::vector<OpDef> convolution_rows() {
        .flops = conv_flops,
        .multiply_adds = true,
        .other_flops = bias_flops,
+       .gradient = gradient_of_conv,
        .summary = "Convolution over 1 to 3 spatial axes; inputs X, W, optional B"},
       {.name = "MaxPool",
        .max_outputs = 2,
@@ -142,6 +144,7 @@ std::vector<OpDef> convolution_rows() {
                       {"strides", kInts}},
        .infer = infer_max_pool,
        .flops = pooling_flops,
+       .gradient = gradient_of_max_pool,
        .summary = "Maximum of each window; output Indices is not supported"},
       {.name = "AveragePool",
        .attributes = {{"auto_pad", kString},
@@ -152,11 +155,13 @@ std::vector<OpDef> convolution_rows() {
                       {"strides", kInts}},
        .infer = infer_average_pool,
        .flops = pooling_flops,
+       .gradient = gradient_of_average_pool,
        .summary = "Average of each window; with count_include_pad over the padded input, without "
                   "over the input"},
       {.name = "GlobalAveragePool",
        .infer = infer_global_average_pool,
        .flops = one_per_input_element,
+       .gradient = gradient_of_global_average_pool,
        .summary = "Average over all spatial axes"},
   };
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/gradients.h"
 #include "graph/onnx_dtype.h"
 #include "graph/onnx_ops.h"
 #include "graph/shape_rules.h"
@@ -7,6 +8,7 @@ namespace gradstone {
 namespace {
 
 using enum AttributeKind;
+using Gradient = Status (*)(GradientBuilder&);
 
 OutputTypes infer_floating(const NodeContext& context) {
   TRY(expect_floating(context, 0, "the input"));
@@ -48,16 +50,21 @@ OutputTypes infer_cast(const NodeContext& context) {
 }
 
 // Whatever the function, one operation an element.
-OpDef unary(std::string_view name, std::string_view summary) {
-  return {.name = name, .infer = infer_floating, .flops = one_per_element, .summary = summary};
+OpDef unary(std::string_view name, Gradient gradient, std::string_view summary) {
+  return {.name = name,
+          .infer = infer_floating,
+          .flops = one_per_element,
+          .gradient = gradient,
+          .summary = summary};
 }
 
-OpDef binary(std::string_view name, std::string_view summary) {
+OpDef binary(std::string_view name, Gradient gradient, std::string_view summary) {
   return {.name = name,
           .min_inputs = 2,
           .max_inputs = 2,
           .infer = infer_binary,
           .flops = one_per_element,
+          .gradient = gradient,
           .summary = summary};
 }
 
@@ -65,23 +72,24 @@ OpDef binary(std::string_view name, std::string_view summary) {
 
 std::vector<OpDef> elementwise_rows() {
   std::vector<OpDef> rows = {
-      unary("Relu", "max(x, 0)"),
-      unary("Tanh", "Hyperbolic tangent"),
-      unary("Sigmoid", "1 / (1 + exp(-x))"),
-      unary("Exp", "e to the power x"),
-      unary("Log", "Natural logarithm"),
-      unary("Sqrt", "Square root"),
-      unary("Reciprocal", "1 / x"),
-      unary("Neg", "-x"),
-      binary("Add", "a + b, broadcast"),
-      binary("Sub", "a - b, broadcast"),
-      binary("Mul", "a * b, broadcast"),
-      binary("Div", "a / b, broadcast; integers towards zero"),
-      binary("Pow", "a to the power b, broadcast; both of one floating type"),
+      unary("Relu", gradient_of_relu, "max(x, 0)"),
+      unary("Tanh", gradient_of_tanh, "Hyperbolic tangent"),
+      unary("Sigmoid", gradient_of_sigmoid, "1 / (1 + exp(-x))"),
+      unary("Exp", gradient_of_exp, "e to the power x"),
+      unary("Log", gradient_of_log, "Natural logarithm"),
+      unary("Sqrt", gradient_of_sqrt, "Square root"),
+      unary("Reciprocal", gradient_of_reciprocal, "1 / x"),
+      unary("Neg", gradient_of_neg, "-x"),
+      binary("Add", gradient_of_add, "a + b, broadcast"),
+      binary("Sub", gradient_of_sub, "a - b, broadcast"),
+      binary("Mul", gradient_of_mul, "a * b, broadcast"),
+      binary("Div", gradient_of_div, "a / b, broadcast; integers towards zero"),
+      binary("Pow", gradient_of_pow, "a to the power b, broadcast; both of one floating type"),
       // A change of representation, not arithmetic: no operations.
       {.name = "Cast",
        .attributes = {{"to", kInt, true}},
        .infer = infer_cast,
+       .gradient = gradient_of_cast,
        .summary = "Another element type; `to` is ONNX's number of it"},
   };
   for (OpDef& row : rows) {

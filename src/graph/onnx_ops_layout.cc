@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <numeric>
 
+#include "graph/gradients.h"
 #include "graph/onnx_ops.h"
 #include "graph/shape_rules.h"
 
@@ -120,30 +121,38 @@ OutputTypes infer_expand(const NodeContext& context) {
 
 std::vector<OpDef> layout_rows() {
   return {
-      {.name = "Identity", .infer = infer_identity, .summary = "The input"},
+      {.name = "Identity",
+       .infer = infer_identity,
+       .gradient = gradient_of_identity,
+       .summary = "The input"},
       {.name = "Reshape",
        .min_inputs = 2,
        .max_inputs = 2,
        .attributes = {{"allowzero", kInt}},
        .infer = infer_reshape,
+       .gradient = gradient_of_reshape,
        .summary = "Another shape, a constant; 0 copies an extent, -1 takes the rest"},
       {.name = "Flatten",
        .attributes = {{"axis", kInt}},
        .infer = infer_flatten,
+       .gradient = gradient_of_reshape,
        .summary = "A matrix: the axes before `axis` by the others"},
       {.name = "Transpose",
        .attributes = {{"perm", kInts}},
        .infer = infer_transpose,
+       .gradient = gradient_of_transpose,
        .summary = "Axes in another order; by default reversed"},
       {.name = "Concat",
        .max_inputs = kVariadic,
        .attributes = {{"axis", kInt, true}},
        .infer = infer_concat,
+       .gradient = gradient_of_concat,
        .summary = "Inputs one after the other along `axis`"},
       {.name = "Expand",
        .min_inputs = 2,
        .max_inputs = 2,
        .infer = infer_expand,
+       .gradient = gradient_of_expand,
        .summary = "The input broadcast with a shape, a constant"},
   };
 }

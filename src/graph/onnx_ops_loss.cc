@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/gradients.h"
 #include "graph/onnx_ops.h"
 #include "graph/shape_rules.h"
 
@@ -64,6 +65,7 @@ std::vector<OpDef> loss_rows() {
        .attributes = {{"ignore_index", kInt}, {"reduction", kString}},
        .infer = infer_softmax_cross_entropy,
        .flops = softmax_cross_entropy_flops,
+       .gradient = gradient_of_softmax_cross_entropy_loss,
        .summary =
            "Negative logarithm of the label's Softmax; inputs scores, labels, optional class "
            "weights; outputs the loss and the log probabilities"},
@@ -73,6 +75,7 @@ std::vector<OpDef> loss_rows() {
        .attributes = {{"ignore_index", kInt}, {"reduction", kString}},
        .infer = infer_negative_log_likelihood,
        .flops = picking_flops,
+       .gradient = gradient_of_negative_log_likelihood_loss,
        .summary = "Minus the label's log probability; inputs log probabilities, labels, optional "
                   "class weights"},
   };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/gradients.h"
 #include "graph/onnx_ops.h"
 #include "graph/shape_rules.h"
 
@@ -97,6 +98,7 @@ std::vector<OpDef> matrix_rows() {
        .flops = gemm_flops,
        .multiply_adds = true,
        .other_flops = gemm_other_flops,
+       .gradient = gradient_of_gemm,
        .summary = "alpha * A * B + beta * C"},
       {.name = "MatMul",
        .min_inputs = 2,
@@ -104,6 +106,7 @@ std::vector<OpDef> matrix_rows() {
        .infer = infer_matmul,
        .flops = matmul_flops,
        .multiply_adds = true,
+       .gradient = gradient_of_matmul,
        .summary = "Matrix product over the last two axes, the others broadcast"},
   };
 }

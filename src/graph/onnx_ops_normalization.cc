@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/gradients.h"
 #include "graph/onnx_ops.h"
 #include "graph/shape_rules.h"
 
@@ -108,6 +109,7 @@ std::vector<OpDef> normalization_rows() {
                       {"running_variance", kString}},
        .infer = infer_batch_normalization,
        .flops = batch_normalization_flops,
+       .gradient = gradient_of_batch_normalization,
        .summary = "Per channel (X - mean) / sqrt(variance + epsilon) * scale + bias; in training "
                   "with the batch's statistics, and updated running ones as further outputs. "
                   "running_variance, not in ONNX: population (default) or sample"},
@@ -115,6 +117,7 @@ std::vector<OpDef> normalization_rows() {
        .attributes = {{"alpha", kFloat}, {"beta", kFloat}, {"bias", kFloat}, {"size", kInt, true}},
        .infer = infer_lrn,
        .flops = lrn_flops,
+       .gradient = gradient_of_lrn,
        .summary = "Local response normalization across channels"},
       {.name = "Dropout",
        .max_inputs = 3,
@@ -122,6 +125,7 @@ std::vector<OpDef> normalization_rows() {
        .attributes = {{"seed", kInt}},
        .infer = infer_dropout,
        .flops = dropout_flops,
+       .gradient = gradient_of_dropout,
        .summary = "Inputs data, ratio (0.5), training_mode (false), the latter two constants; "
                   "outputs the data kept and scaled by 1 / (1 - ratio), and the mask"},
   };

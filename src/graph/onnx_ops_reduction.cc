@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/gradients.h"
 #include "graph/onnx_ops.h"
 #include "graph/reduction.h"
 #include "graph/shape_rules.h"
@@ -62,22 +63,26 @@ std::vector<OpDef> reduction_rows() {
        .attributes = {{"axes", kInts}, {"keepdims", kInt}},
        .infer = infer_reduction,
        .flops = one_per_input_element,
+       .gradient = gradient_of_reduce_mean,
        .summary = "Mean over `axes`, by default all"},
       {.name = "ReduceSum",
        .max_inputs = 2,
        .attributes = {{"keepdims", kInt}, {"noop_with_empty_axes", kInt}},
        .infer = infer_reduction,
        .flops = one_per_input_element,
+       .gradient = gradient_of_reduce_sum,
        .summary = "Sum over the axes of the second input, a constant; by default all"},
       {.name = "Softmax",
        .attributes = {{"axis", kInt}},
        .infer = infer_softmax,
        .flops = softmax_flops,
+       .gradient = gradient_of_softmax,
        .summary = "exp(x) / sum of exp(x) along `axis` (-1)"},
       {.name = "LogSoftmax",
        .attributes = {{"axis", kInt}},
        .infer = infer_softmax,
        .flops = softmax_flops,
+       .gradient = gradient_of_log_softmax,
        .summary = "Logarithm of Softmax"},
   };
 }

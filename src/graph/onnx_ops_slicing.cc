@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/gradients.h"
 #include "graph/onnx_ops.h"
 #include "graph/shape_rules.h"
 #include "graph/slicing.h"
@@ -45,18 +46,21 @@ std::vector<OpDef> slicing_rows() {
        .max_inputs = 2,
        .attributes = {{"axis", kInt}},
        .infer = infer_gather,
+       .gradient = gradient_of_gather,
        .summary = "Slices of the data along `axis` at the indices, int32 or int64; negative ones "
                   "count from the end"},
       {.name = "Slice",
        .min_inputs = 3,
        .max_inputs = 5,
        .infer = infer_slice,
+       .gradient = gradient_of_slice,
        .summary = "A box of the data: starts, ends, axes, steps, all constants"},
       {.name = "Pad",
        .min_inputs = 2,
        .max_inputs = 3,
        .attributes = {{"mode", kString}},
        .infer = infer_pad,
+       .gradient = gradient_of_pad,
        .summary = "The data with a constant around it: pads and constant_value, both constants"},
   };
 }

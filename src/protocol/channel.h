@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -15,10 +16,7 @@ namespace gradstone {
 // Owns the descriptor. Not thread-safe.
 class Channel {
  public:
-  explicit Channel(int descriptor);
-  Channel(Channel&& other) noexcept;
-  Channel& operator=(Channel&& other) noexcept;
-  ~Channel();
+  explicit Channel(int descriptor) : descriptor_(descriptor) {}
 
   // Blocks until written. Failed if the other side is gone (SIGPIPE is not raised).
   Status send(const Json& message);
@@ -27,16 +25,26 @@ class Channel {
   // longer than kMaxLine.
   Result<std::optional<Json>> receive(std::chrono::milliseconds timeout);
   bool timed_out() const { return timed_out_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
   static constexpr std::size_t kMaxLine = 256u << 20;
 
  private:
-  int descriptor_ = -1;
+  std::optional<std::string> take_line();
+  Result<bool> read_some();  // false at the end of the stream
+
+  Descriptor descriptor_;
   bool timed_out_ = false;
   std::string buffer_;
   std::size_t scanned_ = 0;  // bytes of buffer_ known to hold no line end
 };
+
+// Two connected ends: the core's, and the one the worker inherits as kWorkerDescriptor.
+struct ChannelPair {
+  Channel ours;
+  Descriptor theirs;
+};
+Result<ChannelPair> open_channel();
 
 // The worker's end is this descriptor, by agreement.
 inline constexpr int kWorkerDescriptor = 3;

@@ -5,7 +5,7 @@
 //
 //   core                              worker
 //   Hello{version, rank, ...}   ->
-//                               <-    Hello{version, engine description} or Refused
+//                               <-    Hello{version, engine description} or Finished (no engine)
 //   TrainJob                    ->
 //                               <-    Event ... Event, Finished
 //   (closes)                          exits
@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -28,7 +29,8 @@ namespace gradstone {
 
 inline constexpr int kProtocolVersion = 1;
 
-// First line of the core. Any version of either side can read `protocol`.
+// First line of the core. Any version of either side can read `protocol`; a worker that does not
+// speak it answers Finished with both numbers, a core that does not speak the worker's refuses it.
 struct CoreHello {
   int protocol = kProtocolVersion;
   int rank = 0, world_size = 1;
@@ -45,6 +47,8 @@ struct WorkerHello {
 };
 
 enum class DropoutMode { kShared, kNative };
+std::string_view name_of(DropoutMode mode);  // "shared", "native"
+std::optional<DropoutMode> dropout_mode_from_name(std::string_view name);
 
 // When to stop and what to measure. Exactly one of steps, epochs is positive, or neither: until the
 // measurement is good.
@@ -58,7 +62,7 @@ struct MeasurePlan {
 
 struct TrainJob {
   std::string workload;
-  Graph graph;             // training form, for the training batch
+  Graph graph;             // training form, for the training batch; dropout as the builder wrote it
   Graph evaluation_graph;  // inference form, for the evaluation batch; outputs: logits
   std::optional<Graph>
       last_graph;  // training form for the smaller last batch (LastBatch::kSmaller)

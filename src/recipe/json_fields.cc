@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
+
 namespace gradstone {
 
 JsonFields::JsonFields(const Json& object) : object_(object) {
@@ -60,7 +62,8 @@ void JsonFields::read_index(std::string_view key, std::span<const std::string_vi
   read(key, text);
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
-    return fail(unreadable("key '" + std::string(key) + "': unknown value '" + text + "'"));
+    return fail(unreadable("key '" + std::string(key) + "': unknown value '" + text + "'" +
+                           did_you_mean(text, {names.begin(), names.end()})));
   }
   index = static_cast<std::size_t>(found - names.begin());
 }
@@ -69,7 +72,8 @@ Status JsonFields::finish() const {
   if (!status_.ok()) return status_;
   for (const auto& [key, value] : object_.items()) {
     if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-      return unreadable("unknown key '" + key + "'");
+      return unreadable("unknown key '" + key + "'" +
+                        did_you_mean(key, {known_.begin(), known_.end()}));
     }
   }
   return {};

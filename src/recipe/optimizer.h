@@ -33,8 +33,8 @@ enum class Rule {
               // lr g; w <- w - ((1+m) v' - m v) otherwise v <- m v + g; w <- w - lr (g + m v)
   kAdam,      // Kingma and Ba 2015, alg. 1: m <- b1 m + (1-b1) g; v <- b2 v + (1-b2) g^2;
               // w <- w - lr mhat / (sqrt(vhat) + eps); epsilon kInsideHat: as here.
-          // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon
-          // hat")
+  // kOutsideHat: lr sqrt(1-b2^t)/(1-b1^t) m / (sqrt(v) + eps) (their section 2, "epsilon
+  // hat")
   kAdamW,    // Adam with decoupled weight decay
   kRmsProp,  // Hinton 2012, lecture 6e: v <- a v + (1-a) g^2; w <- w - lr g / (sqrt(v) + eps), or /
              // sqrt(v + eps) (kInsideRoot); with momentum m > 0: u <- m u + (that quotient, times

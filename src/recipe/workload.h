@@ -3,8 +3,10 @@
 // folders.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -43,7 +45,10 @@ struct Workload {
   std::vector<WorkloadSize> sizes;  // small first: the default
 };
 
-// nullptr where the workload has no such size.
+// The sizes that a plan over many workloads may ask of all.
+inline constexpr std::array<std::string_view, 3> kUsualSizes = {"tiny", "small", "paper"};
+
+// A workload of one size answers to every usual name with it. nullptr where there is no such size.
 const WorkloadSize* find_size(const Workload& workload, std::string_view name);
 
 inline constexpr std::string_view kImageInput = "image";

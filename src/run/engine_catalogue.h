@@ -56,6 +56,9 @@ class EngineCatalogue {
   Result<std::vector<EngineChoice>> choose(std::string_view reference) const;
 
  private:
+  std::string installed() const;
+  Error unknown(const EngineReference& wanted, bool name_known) const;
+
   std::vector<EngineManifest> engines_;
   std::vector<std::string> problems_;
 };

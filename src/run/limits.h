@@ -1,24 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker may use, and how it is watched: the resident set of its process group. Address
-// space is never limited, since frameworks reserve far more than they touch.
+// How much memory there is, and how much a process group holds: the resident set. Address space is
+// never limited, since frameworks reserve far more than they touch.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
-
-#include "base/result.h"
+#include <vector>
 
 namespace gradstone {
 
-// 90 % of the memory that is available now: the smaller of /proc/meminfo's MemAvailable and what
-// the cgroups above this process leave.
+// Where the kernel tells these things; other folders in tests.
+struct KernelFolders {
+  std::string proc = "/proc";
+  std::string cgroup = "/sys/fs/cgroup";
+};
+
+// Bytes this process may still take: the smaller of MemAvailable and what every memory cgroup above
+// it leaves (version 1 and 2; clean page cache counts as free). 0 if nothing can be read.
+std::int64_t available_memory(const KernelFolders& folders = {});
+
+// 90 % of available_memory.
 std::int64_t default_memory_limit();
 
-// Bytes resident in all processes of a group, shared pages counted once (proportional set size).
-// Where the kernel does not tell that, resident set size. 0 for an empty group.
-std::int64_t resident_bytes_of_group(pid_t group);
+// Processes killed for lack of memory since the boot, or 0 if the kernel does not count them.
+std::int64_t out_of_memory_kills(const KernelFolders& folders = {});
+
+// Looks at the memory of a process group again and again, cheaply: the leader each time, the list
+// of members at most once a second.
+class GroupMemory {
+ public:
+  explicit GroupMemory(pid_t group, KernelFolders folders = {});
+  // Resident bytes of the group now. Pages shared between members are counted once (proportional
+  // set size) if that matters, that is if the sum of their resident sets exceeds `limit`: the exact
+  // figure costs a walk over page tables.
+  std::int64_t resident_bytes(std::int64_t limit);
+
+ private:
+  void find_members();
+
+  pid_t group_;
+  KernelFolders folders_;
+  std::vector<pid_t> members_;
+  std::int64_t next_search_ns_ = 0;
+};
 
 }  // namespace gradstone

@@ -62,14 +62,6 @@ Result<std::vector<std::string>> texts(Database& database, std::string_view sql,
   return found;
 }
 
-Result<std::vector<RunRecord>> records_of_file(const std::string& path) {
-  const Result<std::string> text = read_file(path);
-  if (!text.ok()) return unreadable(text.error().message);
-  const Result<Json> json = parse_json(*text);
-  if (!json.ok()) return json.error().within(path);
-  return records_from_json(*json).within(path);
-}
-
 }  // namespace
 
 Result<std::string> store_path(std::string_view option,
@@ -191,16 +183,26 @@ Result<std::vector<RunRecord>> Store::all() {
   return load(TRY(texts(database_, "SELECT id FROM runs ORDER BY started_ms, number")));
 }
 
+Result<std::vector<RunRecord>> read_records(const std::string& path) {
+  const Result<std::string> text = read_file(path);
+  if (!text.ok()) return unreadable(text.error().message);
+  const Result<Json> json = parse_json(*text);
+  if (!json.ok()) return json.error().within(path);
+  return records_from_json(*json).within(path);
+}
+
 Result<std::vector<RunRecord>> find_records(std::string_view name, const std::string& store) {
   if (name.ends_with(".json") || name.find('/') != std::string_view::npos) {
-    return records_of_file(std::string(name));
+    return read_records(std::string(name));
   }
   Store open_store = TRY(Store::open(store, Store::Mode::kExisting));
   return open_store.find(name);
 }
 
+std::string weights_folder(const std::string& store) { return folder_of(store) + "/weights"; }
+
 std::string weights_path(const std::string& store, std::string_view content_hash) {
-  return folder_of(store) + "/weights/" + std::string(content_hash) + ".safetensors";
+  return weights_folder(store) + "/" + std::string(content_hash) + ".safetensors";
 }
 
 Status keep_weights(const std::string& store, const std::string& file,

@@ -54,11 +54,15 @@ class Store {
   Database database_;
 };
 
-// `find`, where a name that ends in .json or holds a '/' is a file of records (docs/record-json.md)
-// and the store is not opened.
+// The records of a JSON file (docs/record-json.md). Unreadable, with its path.
+Result<std::vector<RunRecord>> read_records(const std::string& path);
+
+// `find`, where a name that ends in .json or holds a '/' is such a file and the store is
+// not opened.
 Result<std::vector<RunRecord>> find_records(std::string_view name, const std::string& store);
 
 // Weights are kept as weights/<content hash>.safetensors beside the store.
+std::string weights_folder(const std::string& store);
 std::string weights_path(const std::string& store, std::string_view content_hash);
 // Moves a file there, whole or not at all; where the content is there already, drops it.
 Status keep_weights(const std::string& store, const std::string& file,

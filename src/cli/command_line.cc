@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+
+#include "base/suggest.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/version.h"
+
+namespace gradstone {
+namespace {
+
+struct CommandDef {
+  const char* name;
+  const char* summary;
+  const char* examples;
+  Action (*define)(CLI::App& app, const Surroundings& surroundings);
+};
+
+// The order in which help shows them.
+constexpr std::array<CommandDef, 6> kCommands = {{
+    {"run", "train workloads on engines, measure, store and report",
+     "  gradstone run --workload lenet-caffe --engine all --data fashion-mnist --epochs 2\n"
+     "  gradstone run --workload resnet50 --size tiny --engine reference --steps 5\n"
+     "  gradstone run -w lenet-caffe,lenet-torch --engine all --batch 32,64 --threads 1,2\n"
+     "  gradstone run -w lenet-caffe --engine all --label before --format json -o before.json\n"
+     "  gradstone run -w resnet50 --engine all --dry-run",
+     define_run},
+    {"list", "what there is: workloads, engines, data, metrics, runs",
+     "  gradstone list workloads\n"
+     "  gradstone list workloads --format json\n"
+     "  gradstone list runs",
+     define_list},
+    {"report", "show runs again",
+     "  gradstone report                      the last plan\n"
+     "  gradstone report before after         two labels\n"
+     "  gradstone report ci.json --format md  a file of records",
+     define_report},
+    {"doctor", "this machine, and what would spoil a measurement on it",
+     "  gradstone doctor\n"
+     "  gradstone doctor --format json",
+     define_doctor},
+    {"import", "put files of records into the store", "  gradstone import ci-1.json ci-2.json",
+     define_import},
+    {"export", "write records as a file that import and report read",
+     "  gradstone export -o all.json\n"
+     "  gradstone export before after -o two.json",
+     define_export},
+}};
+
+int print_error(const Error& error) {
+  fmt::print(stderr, "gradstone: {}\n", error.message);
+  return exit_code_of(error.kind);
+}
+
+// The nearest option of the command to one that it does not have.
+std::string option_hint(const CLI::App& command, const std::string& argument) {
+  if (!argument.starts_with("-")) return "";
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return did_you_mean(argument.substr(0, argument.find('=')),
+                      std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+Error parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (chosen.empty()) return usage_error(std::string(error.what()) + "; see `gradstone --help`");
+  const std::string place = "`gradstone " + chosen[0]->get_name() + " --help`";
+  if (const std::vector<std::string> extras = chosen[0]->remaining(true); !extras.empty()) {
+    const std::string hint = option_hint(*chosen[0], extras[0]);
+    const char* kind = extras[0].starts_with("-") ? "unknown option" : "unexpected argument";
+    return usage_error(chosen[0]->get_name() + ": " + kind + " '" + extras[0] + "'" +
+                       (hint.empty() ? "; see " + place : hint));
+  }
+  return usage_error(chosen[0]->get_name() + ": " + error.what() + "; see " + place);
+}
+
+// An unknown command, before anything else is looked at.
+Status check_command(int argc, char** argv) {
+  if (argc < 2) return usage_error("a command is missing; see `gradstone --help`");
+  const std::string_view name = argv[1];
+  if (name.starts_with('-')) return {};
+  std::vector<std::string_view> names;
+  for (const CommandDef& command : kCommands) {
+    if (name == command.name) return {};
+    names.push_back(command.name);
+  }
+  const std::string hint = did_you_mean(name, names);
+  return usage_error("unknown command '" + std::string(name) + "'" +
+                     (hint.empty() ? "; see `gradstone --help`" : hint));
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  if (const Status known = check_command(argc, argv); !known.ok()) {
+    return print_error(known.error());
+  }
+  const Surroundings surroundings = surroundings_of_process();
+  CLI::App app(
+      "Trains the same network on several frameworks, proves that it is the same, and "
+      "tells how fast it trains.",
+      "gradstone");
+  app.set_version_flag("--version", std::string("gradstone ") + kVersion);
+  app.require_subcommand(1);
+  std::array<Action, kCommands.size()> actions;
+  std::array<CLI::App*, kCommands.size()> commands{};
+  for (std::size_t i = 0; i < kCommands.size(); ++i) {
+    commands[i] = app.add_subcommand(kCommands[i].name, kCommands[i].summary);
+    commands[i]->footer(std::string("\nExamples:\n") + kCommands[i].examples);
+    actions[i] = kCommands[i].define(*commands[i], surroundings);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help, --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return print_error(parse_error(app, error));
+  }
+  for (std::size_t i = 0; i < kCommands.size(); ++i) {
+    if (!commands[i]->parsed()) continue;
+    const Result<int> code = actions[i]();
+    return code.ok() ? *code : print_error(code.error());
+  }
+  return kExitUsage;
+}
+
+}  // namespace gradstone

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ctrl-C and termination as a flag that the runner looks at. A second signal ends the program at
+// once.
+#pragma once
+
+#include <atomic>
+
+namespace gradstone {
+
+// From now on SIGINT and SIGTERM set the flag. One flag for the process: a signal handler has no
+// other way to reach it.
+const std::atomic<bool>& watch_interrupts();
+
+}  // namespace gradstone

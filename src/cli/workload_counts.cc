@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workload_counts.h"
+
+#include "analysis/metric_catalogue.h"
+#include "graph/differentiate.h"
+
+namespace gradstone {
+namespace {
+
+Result<NodeCost> total_cost(const Graph& graph) {
+  NodeCost total;
+  for (const NodeCost& cost : node_costs(graph, TRY(check_graph(graph)))) {
+    total.flops += cost.flops;
+    total.multiply_adds += cost.multiply_adds;
+  }
+  return total;
+}
+
+}  // namespace
+
+Result<WorkloadCounts> count_workload(const WorkloadSize& size) {
+  const Graph graph = size.build(1);
+  const NodeCost forward = TRY(total_cost(graph));
+  WorkloadCounts counts;
+  counts.parameters = parameter_count(graph);
+  counts.forward_multiply_adds = forward.multiply_adds;
+  counts.forward_flops = forward.flops;
+  std::vector<std::string> trainable;
+  for (const Weight& weight : graph.weights) {
+    if (weight.trainable) trainable.push_back(weight.name);
+  }
+  const Result<Differentiated> both = differentiate(graph, {std::string(kLossValue)}, trainable);
+  if (both.ok()) counts.training_flops = TRY(total_cost(both->graph)).flops;
+  return counts;
+}
+
+Json to_json(const WorkloadCounts& counts) {
+  Json json = {{std::string(kParameters), counts.parameters},
+               {std::string(kForwardFlops), counts.forward_flops}};
+  if (counts.training_flops) json[std::string(kTrainingFlops)] = *counts.training_flops;
+  return json;
+}
+
+}  // namespace gradstone

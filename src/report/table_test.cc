@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gradstone {
+namespace {
+
+Table example() {
+  Table table;
+  table.columns = {{"name"}, {"big number", true, 2}, {"x", true, 1}};
+  table.rows = {{"a|b", 1234567, 0.123456}, {"µ, \"q\"\n", nullptr, std::nan("")}};
+  return table;
+}
+
+TEST(Table, TextAlignsAndDropsWhatDoesNotFit) {
+  EXPECT_EQ(table_text(example(), {80, false}),
+            "name     big number       x\n"
+            "a|b       1,234,567  0.1235\n"
+            "µ, \"q\"            -     nan\n");
+  EXPECT_EQ(table_text(example(), {20, false}),
+            "name          x\n"
+            "a|b      0.1235\n"
+            "µ, \"q\"      nan\n");
+  EXPECT_EQ(table_text(example(), {3, false}), "name\na|b\nµ, \"q\" \n");
+}
+
+TEST(Table, ColorOnlyWhereAllowed) {
+  Table table = example();
+  table.columns[0].color = [](std::string_view cell) -> std::string_view {
+    return cell == "a|b" ? "\x1b[32m" : "";
+  };
+  EXPECT_EQ(table_text(table, {80, false}).find('\x1b'), std::string::npos);
+  EXPECT_NE(table_text(table, {80, true}).find("\x1b[32ma|b"), std::string::npos);
+}
+
+TEST(Table, MachineFormatsKeepEveryDigit) {
+  EXPECT_EQ(table_csv(example()),
+            "name,big number,x\n"
+            "a|b,1234567,0.123456\n"
+            "\"µ, \"\"q\"\"\n\",,nan\n");
+  EXPECT_EQ(write_json(table_json(example())),
+            "[{\"name\":\"a|b\",\"big_number\":1234567,\"x\":0.123456},"
+            "{\"name\":\"µ, \\\"q\\\"\\n\",\"big_number\":null,\"x\":null}]");
+  EXPECT_EQ(table_markdown(example()),
+            "| name | big number | x |\n"
+            "|---|---:|---:|\n"
+            "| a\\|b | 1,234,567 | 0.1235 |\n"
+            "| µ, \"q\"  | - | nan |\n");
+}
+
+TEST(Table, ForeignTextCannotPlayWithTheTerminal) {
+  Table table;
+  table.columns = {{"m"}};
+  table.rows = {{"a\x1b[2Jb"}};
+  EXPECT_EQ(table_text(table, {80, false}), "m\na [2Jb\n");
+}
+
+TEST(Table, WrapsAtSpaces) {
+  EXPECT_EQ(wrapped("one two three", 7, 2), "one two\n  three");
+  EXPECT_EQ(wrapped("unbreakable", 3, 2), "unbreakable");
+  EXPECT_EQ(wrapped("", 3, 2), "");
+  EXPECT_EQ(wrapped("one two", 9, 4, "  a "), "  a one\n    two");
+}
+
+}  // namespace
+}  // namespace gradstone

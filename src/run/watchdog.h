@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds a child to its limits from a thread of its own, so that nothing the child or the person
+// does can hold the holder up. It only watches and kills; what it means is decided by the runner.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+#include "base/subprocess.h"
+#include "run/limits.h"
+
+namespace gradstone {
+
+struct Limits {
+  double seconds = 3600;
+  std::int64_t memory_bytes = 0;
+};
+
+enum class KillReason { kNone, kStopped, kTime, kMemory };
+
+struct Verdict {
+  KillReason reason = KillReason::kNone;  // why it killed the group, if it did
+  std::int64_t resident_bytes = 0;        // when it did so for kMemory; else the most it saw
+};
+
+class Watchdog {
+ public:
+  // `child` and `stop` must outlive it. Nobody may wait for the child before `finish`.
+  Watchdog(Subprocess& child, const Limits& limits, const std::atomic<bool>& stop);
+  ~Watchdog();
+
+  // Ends the watch and tells what it did. Later calls tell the same.
+  Verdict finish();
+
+ private:
+  void watch();
+  bool look();  // false once there is nothing left to watch
+
+  Subprocess& child_;
+  const Limits limits_;
+  const std::atomic<bool>& stop_;
+  const std::int64_t deadline_ns_;
+  GroupMemory memory_;
+  Verdict verdict_;  // the thread's own until it is joined
+  std::mutex mutex_;
+  std::condition_variable finished_changed_;
+  bool finished_ = false;
+  std::thread thread_;
+};
+
+}  // namespace gradstone
