@@ -10,7 +10,7 @@
 #include "engines/reference/program.h"
 #include "graph/differentiate.h"
 #include "graph/passes.h"
-#include "tests/gradient_cases.h"
+#include "graph/testing/gradient_cases.h"
 
 namespace gradstone::reference {
 namespace {

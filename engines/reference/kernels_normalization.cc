@@ -48,17 +48,20 @@ Moments moments_of(std::span<const T> x, const ChannelGeometry& geometry, std::s
 // Outputs 1 and 2: running = running * momentum + batch * (1 - momentum). The attribute
 // running_variance says which variance enters: "population" (ONNX) or "sample" (divided by n - 1).
 template <class T>
-void update_running(const KernelCall& call, std::size_t channel, const Moments& moments,
-                    double count) {
+Status update_running(const KernelCall& call, std::size_t channel, const Moments& moments,
+                      double count) {
   const double momentum = attribute_or(call.node, "momentum", 0.9);
   const bool sample = attribute_or(call.node, "running_variance", "population") == "sample";
   const auto mixed = [&](std::size_t input, double batch) {
     const auto running = static_cast<double>(call.input<T>(input)[channel]);
     return static_cast<T>(running * momentum + batch * (1 - momentum));
   };
-  const double variance = sample ? moments.variance * count / (count - 1) : moments.variance;
   if (call.wants_output(1)) call.output<T>(1)[channel] = mixed(3, moments.mean);
-  if (call.wants_output(2)) call.output<T>(2)[channel] = mixed(4, variance);
+  if (!call.wants_output(2)) return {};
+  if (sample && count == 1) return failed("a channel of one element has no sample variance");
+  const double variance = sample ? moments.variance * count / (count - 1) : moments.variance;
+  call.output<T>(2)[channel] = mixed(4, variance);
+  return {};
 }
 
 template <class T>
@@ -72,8 +75,8 @@ Status batch_normalization(const KernelCall& call) {
                     static_cast<double>(call.input<T>(4)[channel])};
     if (training) {
       moments = moments_of(x, geometry, channel);
-      update_running<T>(call, channel, moments,
-                        static_cast<double>(geometry.samples * geometry.area));
+      TRY(update_running<T>(call, channel, moments,
+                            static_cast<double>(geometry.samples * geometry.area)));
     }
     if (!call.wants_output(0)) continue;
     const std::span<T> y = call.output<T>(0);

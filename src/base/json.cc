@@ -66,8 +66,8 @@ Result<Json> parse_json(std::string_view text) {
   } catch (const Json::parse_error& error) {
     return unreadable("not JSON: byte " + std::to_string(error.byte) + " of " +
                       std::to_string(text.size()));
-  } catch (const Json::exception&) {  // the only other one that parsing throws
-    return unreadable("not JSON for Gradstone: a number does not fit a double");
+  } catch (const Json::out_of_range&) {
+    return unreadable("not JSON: a number is beyond the range of a double");
   }
 }
 

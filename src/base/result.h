@@ -118,7 +118,9 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
-// Unwraps a Result or returns its error from the enclosing function.
+// Unwraps a Result or returns its error from the enclosing function. Give it a statement or an
+// initializer of its own: what the same expression has built before it, such as earlier members of
+// a braced list or operands of a +, is not destroyed when it returns.
 #define TRY(expression)                                \
   ({                                                   \
     auto try_result_ = (expression);                   \

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "graph/op_table.h"
-#include "tests/gradient_cases.h"
+#include "graph/testing/gradient_cases.h"
 
 namespace gradstone {
 namespace {

@@ -30,7 +30,10 @@ class Forward {
     }
   }
 
-  Result<TensorType> output() const { return TRY(infer_node(node_, types_, {})).front(); }
+  Result<TensorType> output() const {
+    const std::vector<TensorType> outputs = TRY(infer_node(node_, types_, {}));
+    return outputs.front();
+  }
 
   std::int64_t flops() const {
     const OpDef& op = *find_op("", node_.op);
@@ -45,11 +48,13 @@ class Forward {
 
 Result<Shape> shape_attribute(const NodeContext& context, std::string_view name) {
   Shape shape = attribute_or(context.node, name, Shape{});
-  if (TRY(checked_element_count(shape).within(name)) > 0) return shape;
+  const std::int64_t elements = TRY(checked_element_count(shape).within(name));
+  if (elements > 0) return shape;
   return unreadable(std::string(name) + " " + to_string(shape) + " holds nothing");
 }
 
-Status check_cotangent(const TensorType& cotangent, const TensorType& expected) {
+Status check_cotangent(const TensorType& cotangent, const Forward& forward) {
+  const TensorType expected = TRY(forward.output());
   if (cotangent == expected) return {};
   return unreadable("the cotangent is " + to_string(cotangent) + ", the forward output is " +
                     to_string(expected));
@@ -59,13 +64,14 @@ Status check_cotangent(const TensorType& cotangent, const TensorType& expected) 
 Result<TensorType> described_input(const NodeContext& context) {
   const std::size_t last = context.inputs.size() - 1;
   TRY(expect_floating(context, last, "the cotangent"));
-  return TensorType{context.inputs[last]->dtype, TRY(shape_attribute(context, "input_shape"))};
+  const Shape shape = TRY(shape_attribute(context, "input_shape"));
+  return TensorType{context.inputs[last]->dtype, shape};
 }
 
 OutputTypes infer_conv_grad_input(const NodeContext& context) {
   const TensorType input = TRY(described_input(context));
   const Forward conv(context, "Conv", {input, *context.inputs[0]});
-  TRY(check_cotangent(*context.inputs[1], TRY(conv.output())));
+  TRY(check_cotangent(*context.inputs[1], conv));
   return std::vector{input};
 }
 
@@ -76,9 +82,10 @@ std::int64_t flops_conv_grad_input(const NodeContext& context, Outputs outputs) 
 OutputTypes infer_conv_grad_weight(const NodeContext& context) {
   TRY(expect_floating(context, 1, "the cotangent"));
   const TensorType& cotangent = *context.inputs[1];
-  const TensorType weight{cotangent.dtype, TRY(shape_attribute(context, "weight_shape"))};
+  const Shape shape = TRY(shape_attribute(context, "weight_shape"));
+  const TensorType weight{cotangent.dtype, shape};
   const Forward conv(context, "Conv", {*context.inputs[0], weight});
-  TRY(check_cotangent(cotangent, TRY(conv.output())));
+  TRY(check_cotangent(cotangent, conv));
   return std::vector{weight};
 }
 
@@ -89,7 +96,7 @@ std::int64_t flops_conv_grad_weight(const NodeContext& context, Outputs outputs)
 OutputTypes infer_max_pool_grad(const NodeContext& context) {
   const TensorType& input = *context.inputs[0];
   const Forward pool(context, "MaxPool", {input});
-  TRY(check_cotangent(*context.inputs[1], TRY(pool.output())));
+  TRY(check_cotangent(*context.inputs[1], pool));
   return std::vector{input};
 }
 
@@ -99,13 +106,14 @@ OutputTypes infer_max_pool_gather(const NodeContext& context) {
     return unreadable("gathers from " + to_string(*context.inputs[1]) + " at maxima of " +
                       to_string(input));
   }
-  return std::vector{TRY(Forward(context, "MaxPool", {input}).output())};
+  const TensorType pooled = TRY(Forward(context, "MaxPool", {input}).output());
+  return std::vector{pooled};
 }
 
 OutputTypes infer_average_pool_grad(const NodeContext& context) {
   const TensorType input = TRY(described_input(context));
   const Forward pool(context, "AveragePool", {input});
-  TRY(check_cotangent(*context.inputs[0], TRY(pool.output())));
+  TRY(check_cotangent(*context.inputs[0], pool));
   return std::vector{input};
 }
 
@@ -130,7 +138,7 @@ std::int64_t flops_channel_window_sum(const NodeContext& context, Outputs output
 OutputTypes infer_gather_grad(const NodeContext& context) {
   const TensorType input = TRY(described_input(context));
   const Forward gather(context, "Gather", {input, *context.inputs[0]});
-  TRY(check_cotangent(*context.inputs[1], TRY(gather.output())));
+  TRY(check_cotangent(*context.inputs[1], gather));
   return std::vector{input};
 }
 
@@ -139,7 +147,7 @@ OutputTypes infer_negative_log_likelihood_grad(const NodeContext& context) {
   std::vector<TensorType> forward_inputs = {input, *context.inputs[0]};
   if (context.inputs[1]) forward_inputs.push_back(*context.inputs[1]);
   const Forward loss(context, "NegativeLogLikelihoodLoss", forward_inputs);
-  TRY(check_cotangent(*context.inputs[2], TRY(loss.output())));
+  TRY(check_cotangent(*context.inputs[2], loss));
   return std::vector{input};
 }
 
@@ -163,7 +171,8 @@ OutputTypes infer_fill(const NodeContext& context) {
   const std::string name = attribute_or(context.node, "dtype", std::string_view("float32"));
   const std::optional<DType> dtype = dtype_from_name(name);
   if (!dtype) return unreadable("unknown dtype '" + name + "'");
-  return std::vector{TensorType{*dtype, TRY(shape_attribute(context, "shape"))}};
+  const Shape shape = TRY(shape_attribute(context, "shape"));
+  return std::vector{TensorType{*dtype, shape}};
 }
 
 std::int64_t one_per_cotangent_element(const NodeContext& context, Outputs) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/differentiate.h"
-#include "tests/gradient_cases.h"
+#include "graph/testing/gradient_cases.h"
 
 namespace gradstone {
 namespace {

@@ -54,8 +54,8 @@ Status gradient_of_transpose(GradientBuilder& b) {
 
 Status gradient_of_concat(GradientBuilder& b) {
   const std::size_t rank = b.shape_of(b.output(0)).size();
-  const std::size_t axis =
-      TRY(resolved_axis(attribute_or(b.node(), "axis", std::int64_t{0}), rank));
+  const std::int64_t requested = attribute_or(b.node(), "axis", std::int64_t{0});
+  const std::size_t axis = TRY(resolved_axis(requested, rank));
   Shape begin(rank, 0);
   for (std::size_t i = 0; i < b.node().inputs.size(); ++i) {
     Shape end = b.shape_of(b.input(i));
@@ -128,16 +128,18 @@ Status gradient_of_gather_grad(GradientBuilder& b) {
 
 Status gradient_of_reduce_sum(GradientBuilder& b) {
   const NodeInputs inputs = b.node_inputs();
-  b.give(0, spread(b, b.cotangent(), TRY(reduction_of(inputs.context())).axes));
+  const Reduction reduction = TRY(reduction_of(inputs.context()));
+  b.give(0, spread(b, b.cotangent(), reduction.axes));
   return {};
 }
 
 Status gradient_of_reduce_mean(GradientBuilder& b) {
   const NodeInputs inputs = b.node_inputs();
+  const Reduction reduction = TRY(reduction_of(inputs.context()));
   const double gathered = static_cast<double>(b.type_of(b.input(0)).elements()) /
                           static_cast<double>(b.type_of(b.output(0)).elements());
   const std::string g = b.scale(b.cotangent(), 1 / gathered);
-  b.give(0, spread(b, g, TRY(reduction_of(inputs.context())).axes));
+  b.give(0, spread(b, g, reduction.axes));
   return {};
 }
 

@@ -192,7 +192,10 @@ Result<Tensor> tensor_from_json(const Json& json) {
 
 Result<GraphInput> input_from_json(const Json& json) {
   TRY(expect_keys(json, {"name", "dtype", "shape"}));
-  return GraphInput{TRY(string_member(json, "name")), TRY(type_members(json))};
+  GraphInput input;
+  input.name = TRY(string_member(json, "name"));
+  input.type = TRY(type_members(json));
+  return input;
 }
 
 Result<Initializer> initializer_from_json(const Json& json) {
@@ -205,14 +208,21 @@ Result<Initializer> initializer_from_json(const Json& json) {
 
 Result<Weight> weight_from_json(const Json& json) {
   TRY(expect_keys(json, {"name", "dtype", "shape", "initializer", "trainable"}));
-  return Weight{TRY(string_member(json, "name")), TRY(type_members(json)),
-                TRY(initializer_from_json(TRY(member(json, "initializer"))).within("initializer")),
-                TRY(boolean_member(json, "trainable"))};
+  Weight weight;
+  weight.name = TRY(string_member(json, "name"));
+  weight.type = TRY(type_members(json));
+  const Json initializer = TRY(member(json, "initializer"));
+  weight.initializer = TRY(initializer_from_json(initializer).within("initializer"));
+  weight.trainable = TRY(boolean_member(json, "trainable"));
+  return weight;
 }
 
 Result<Constant> constant_from_json(const Json& json) {
   TRY(expect_keys(json, {"name", "dtype", "shape", "values"}));
-  return Constant{TRY(string_member(json, "name")), TRY(tensor_from_json(json))};
+  Constant constant;
+  constant.name = TRY(string_member(json, "name"));
+  constant.value = TRY(tensor_from_json(json));
+  return constant;
 }
 
 Result<Attribute> attribute_from_json(const Json& json) {
@@ -242,17 +252,17 @@ Result<Node> node_from_json(const Json& json) {
   const Json attributes = TRY(member(json, "attributes"));
   if (!attributes.is_object()) return unreadable("key 'attributes': expected an object");
   for (const auto& [name, value] : attributes.items()) {
-    Attribute attribute = TRY(attribute_from_json(value).within("attribute '" + name + "'"));
-    if (!node.attributes.emplace(name, std::move(attribute)).second) {
-      return unreadable("attribute '" + name + "' is given twice");
-    }
+    node.attributes[name] = TRY(attribute_from_json(value).within("attribute '" + name + "'"));
   }
   return node;
 }
 
 Result<StateUpdate> state_update_from_json(const Json& json) {
   TRY(expect_keys(json, {"weight", "value"}));
-  return StateUpdate{TRY(string_member(json, "weight")), TRY(string_member(json, "value"))};
+  StateUpdate update;
+  update.weight = TRY(string_member(json, "weight"));
+  update.value = TRY(string_member(json, "value"));
+  return update;
 }
 
 template <class T>

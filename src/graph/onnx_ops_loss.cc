@@ -14,7 +14,7 @@ Result<TensorType> loss_type(const NodeContext& context) {
   const TensorType& scores = *context.inputs[0];
   const TensorType& labels = *context.inputs[1];
   TRY(expect_floating(context, 0, "the input"));
-  TRY(expect_index_type(labels, "the labels"));
+  TRY(expect_index_type(labels, "the label input"));
   TRY(expect_like_first(context, 2, "the class weights"));
   if (scores.shape.size() < 2) {
     return unreadable("the input has shape " + to_string(scores.shape) +

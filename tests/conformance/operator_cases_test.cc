@@ -53,8 +53,6 @@ Cases elementwise_cases() {
 
 Cases convolution_cases() {
   const Operand image = fed({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-  const Operand row = fed({1, 1, 1, 4}, {1, 2, 3, 4});
-  const Operand pair = fed({1, 1, 1, 2}, {1, 10});
   const Operand ones = fed({1, 1, 3, 3}, {1, 1, 1, 1, 1, 1, 1, 1, 1});
   return {
       {"conv",
@@ -75,12 +73,6 @@ Cases convolution_cases() {
        {{"pads", Integers{1, 1, 1, 1}}, {"strides", Integers{2, 2}}},
        {1, 1, 2, 2},
        {12, 16, 24, 28}},
-      {"conv_unequal_pads",
-       "Conv",
-       {row, pair},
-       {{"pads", Integers{0, 1, 0, 0}}},
-       {1, 1, 1, 4},
-       {10, 21, 32, 43}},
       {"conv_dilations",
        "Conv",
        {image, fed({1, 1, 2, 2}, {1, 10, 100, 1000})},
@@ -99,6 +91,19 @@ Cases convolution_cases() {
        {},
        {2, 2, 1, 1},
        {13, 129, 1, 103}},
+  };
+}
+
+Cases padded_convolution_cases() {
+  const Operand row = fed({1, 1, 1, 4}, {1, 2, 3, 4});
+  const Operand pair = fed({1, 1, 1, 2}, {1, 10});
+  return {
+      {"conv_unequal_pads",
+       "Conv",
+       {row, pair},
+       {{"pads", Integers{0, 1, 0, 0}}},
+       {1, 1, 1, 4},
+       {10, 21, 32, 43}},
       {"conv_same_upper",
        "Conv",
        {row, pair},
@@ -120,13 +125,13 @@ Cases convolution_cases() {
   };
 }
 
-Cases pooling_cases() {
-  const Operand row = fed({1, 1, 1, 4}, {2, 4, 6, 8});
+Attributes window(Integers kernel, Attributes more) {
+  more["kernel_shape"] = std::move(kernel);
+  return more;
+}
+
+Cases max_pool_cases() {
   const Operand square = fed({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-  const auto window = [](Integers kernel, Attributes more) {
-    more["kernel_shape"] = std::move(kernel);
-    return more;
-  };
   const Attribute pads = Integers{0, 1, 0, 1}, by_two = Integers{1, 2};
   return {
       {"max_pool",
@@ -165,6 +170,13 @@ Cases pooling_cases() {
        window({1, 2}, {{"strides", by_two}, {"auto_pad", text("SAME_UPPER")}}),
        {1, 1, 1, 2},
        {3, 2}},
+  };
+}
+
+Cases average_pool_cases() {
+  const Operand row = fed({1, 1, 1, 4}, {2, 4, 6, 8});
+  const Attribute pads = Integers{0, 1, 0, 1}, by_two = Integers{1, 2};
+  return {
       {"average_pool",
        "AveragePool",
        {row},
@@ -414,8 +426,9 @@ Cases loss_cases() {
 
 std::vector<OperatorCase> operator_cases() {
   Cases all;
-  for (const auto part : {elementwise_cases, convolution_cases, pooling_cases, normalization_cases,
-                          matrix_cases, movement_cases, reduction_cases, loss_cases}) {
+  for (const auto part : {elementwise_cases, convolution_cases, padded_convolution_cases,
+                          max_pool_cases, average_pool_cases, normalization_cases, matrix_cases,
+                          movement_cases, reduction_cases, loss_cases}) {
     for (OperatorCase& c : part()) all.push_back(std::move(c));
   }
   return all;
