@@ -124,7 +124,8 @@ namespace gradstone {
 Result<std::unique_ptr<Engine>> make_engine(const EngineOptions& options) {
   using namespace torch_engine;
   if (options.device != "cpu") {
-    return unsupported("device '" + options.device + "': engine torch " GRADSTONE_TORCH_VERSION
+    return unsupported("device '" + options.device +
+                       "': engine torch " GRADSTONE_TORCH_VERSION
                        " links only LibTorch's part for the CPU; use 'cpu'");
   }
   if (!options.argument.empty()) {

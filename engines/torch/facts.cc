@@ -85,7 +85,7 @@ std::map<std::string, std::string> framework_facts() {
   facts["says"] = build_setting(config, "TORCH_VERSION");
   facts["blas"] = blas_name(libraries, config);
   facts["openmp"] = first_starting_with(libraries, {"libgomp", "libomp", "libiomp"});
-  facts["onednn"] = !at::hasMKLDNN()                             ? "not built"
+  facts["onednn"] = !at::hasMKLDNN()                          ? "not built"
                     : at::globalContext().userEnabledMkldnn() ? "on"
                                                               : "off";
   facts["threads"] = std::to_string(at::get_num_threads());

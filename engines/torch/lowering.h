@@ -41,7 +41,7 @@ struct LoweringContext {
 };
 
 struct Lowering {
-  std::string_view op;  // of ONNX's domain
+  std::string_view op;
   Result<Step> (*lower)(const LoweringContext&);
   // The gradient does not need the output, so that what follows may overwrite it.
   bool output_unsaved = false;
@@ -49,8 +49,10 @@ struct Lowering {
 // nullptr for an operator that this engine lacks.
 const Lowering* find_lowering(const Node& node);
 
-// The rows of window_ops.cc (convolution, pooling) and tensor_ops.cc (all others).
+// The rows of window_ops.cc (convolution, pooling), tensor_ops.cc (ONNX's others) and
+// gradient_ops.cc (domain "gradstone").
 const std::vector<Lowering>& window_lowerings();
 const std::vector<Lowering>& tensor_lowerings();
+const std::vector<Lowering>& gradient_lowerings();
 
 }  // namespace gradstone::torch_engine

@@ -56,9 +56,9 @@ void Profiler::enter(Phase phase, const std::string& node) {
 std::string Profiler::node_of(std::int64_t sequence_number) const {
   if (phase_ != Phase::kBackward || sequence_number < 0) return node_;
   const auto number = static_cast<std::uint64_t>(sequence_number);
-  const auto after = std::upper_bound(
-      nodes_.begin(), nodes_.end(), number,
-      [](std::uint64_t value, const auto& node) { return value < node.first; });
+  const auto after =
+      std::upper_bound(nodes_.begin(), nodes_.end(), number,
+                       [](std::uint64_t value, const auto& node) { return value < node.first; });
   return after == nodes_.begin() ? "" : std::prev(after)->second;
 }
 

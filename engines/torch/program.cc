@@ -124,8 +124,7 @@ Status Program::fetch(const RunRequest& request, const std::vector<at::Tensor>& 
   for (std::size_t i = 0; i < request.fetches.size(); ++i) {
     const TensorSink& sink = request.fetches[i];
     if (sink.data == nullptr) continue;
-    const at::Tensor& value =
-        i < outputs ? values_[fetches_[i].slot] : gradients[i - outputs];
+    const at::Tensor& value = i < outputs ? values_[fetches_[i].slot] : gradients[i - outputs];
     TRY(copy_out(value, sink).within("value '" + fetches_[i].name + "'"));
   }
   return {};

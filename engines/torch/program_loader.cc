@@ -133,7 +133,8 @@ class ProgramLoader {
 
   Status lower_nodes() {
     for (const Node& node : graph_.nodes) {
-      const std::string place = "program " + spec_.name + ": node " + node.name + " (" + node.op + ")";
+      const std::string place =
+          "program " + spec_.name + ": node " + node.name + " (" + node.op + ")";
       const Lowering* lowering = find_lowering(node);
       if (lowering == nullptr) {
         return unsupported("the engine torch has no such operator").within(place);
@@ -181,7 +182,8 @@ class ProgramLoader {
       std::size_t writers = 0;
       for (std::size_t k = 0; k < graph_.state_updates.size(); ++k) {
         const StateUpdate& update = graph_.state_updates[k];
-        const bool writes = slot_of(update.weight) == source, reads = slot_of(update.value) == result;
+        const bool writes = slot_of(update.weight) == source,
+                   reads = slot_of(update.value) == result;
         if (writes != reads) return false;
         if (writes) updates.push_back(k);
         writers += writes ? 1 : 0;
@@ -215,7 +217,8 @@ class ProgramLoader {
     for (const std::string& name : backward.from) {
       program_.from_.push_back(slot_of(name));
       if (!backward.fed_cotangents) continue;
-      program_.feeds_.push_back({"cotangent of " + name, types_.find(name)->second, kAbsent, false});
+      program_.feeds_.push_back(
+          {"cotangent of " + name, types_.find(name)->second, kAbsent, false});
     }
     for (const std::string& name : backward.wrt) program_.wrt_.push_back(slot_of(name));
     return {};

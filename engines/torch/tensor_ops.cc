@@ -87,9 +87,7 @@ Result<Step> lower_div(const LoweringContext& context) {
   });
 }
 Result<Step> lower_pow(const LoweringContext& context) {
-  return binary(context, [](const at::Tensor& a, const at::Tensor& b) {
-    return at::pow(a, b);
-  });
+  return binary(context, [](const at::Tensor& a, const at::Tensor& b) { return at::pow(a, b); });
 }
 
 // --- Products
@@ -110,8 +108,8 @@ Result<Step> lower_gemm(const LoweringContext& context) {
   return Step([=](at::Tensor* v) {
     const at::Tensor left = trans_a ? v[a].t() : v[a];
     const at::Tensor right = trans_b ? v[b].t() : v[b];
-    v[y] = c == kAbsent ? at::mm(left, right).mul(alpha)
-                        : at::addmm(v[c], left, right, beta, alpha);
+    v[y] =
+        c == kAbsent ? at::mm(left, right).mul(alpha) : at::addmm(v[c], left, right, beta, alpha);
   });
 }
 Result<Step> lower_mat_mul(const LoweringContext& context) {
@@ -228,9 +226,8 @@ Result<Step> lower_dropout(const LoweringContext& context) {
   if (mask == kAbsent) {
     return Step([=](at::Tensor* v) { v[y] = at::dropout(v[x], ratio, training); });
   }
-  return Step([=](at::Tensor* v) {
-    std::tie(v[y], v[mask]) = at::native_dropout(v[x], ratio, training);
-  });
+  return Step(
+      [=](at::Tensor* v) { std::tie(v[y], v[mask]) = at::native_dropout(v[x], ratio, training); });
 }
 
 // Batch norm of training. ATen's running variance is that of the sample (divisor n - 1); where the
@@ -245,7 +242,8 @@ struct BatchNorm {
 
   void operator()(at::Tensor* v) const {
     if (!training) {
-      v[y] = at::batch_norm(v[x], v[scale], v[bias], v[mean], v[variance], false, 0, epsilon, false);
+      v[y] =
+          at::batch_norm(v[x], v[scale], v[bias], v[mean], v[variance], false, 0, epsilon, false);
       return;
     }
     // variable_data: autograd keeps the statistics for its backward pass, which does not read them,
@@ -273,8 +271,8 @@ struct BatchNorm {
 Result<Step> lower_batch_norm(const LoweringContext& context) {
   const Node& node = context.node();
   const Shape& shape = context.input_shape(0);
-  BatchNorm norm{context.input(0),  context.input(1),  context.input(2),  context.input(3),
-                 context.input(4),  context.output(0), context.output(1), context.output(2)};
+  BatchNorm norm{context.input(0), context.input(1),  context.input(2),  context.input(3),
+                 context.input(4), context.output(0), context.output(1), context.output(2)};
   norm.training = attribute_or(node, "training_mode", std::int64_t{0}) != 0;
   norm.in_place = context.running_in_place;
   norm.population = attribute_or(node, "running_variance", "population") == "population";
@@ -362,8 +360,10 @@ const std::vector<Lowering>& tensor_lowerings() {
 }
 
 const Lowering* find_lowering(const Node& node) {
-  if (!node.domain.empty()) return nullptr;
-  for (const auto* rows : {&window_lowerings(), &tensor_lowerings()}) {
+  using Rows = std::vector<const std::vector<Lowering>*>;
+  const Rows tables = node.domain.empty() ? Rows{&window_lowerings(), &tensor_lowerings()}
+                                          : Rows{&gradient_lowerings()};
+  for (const auto* rows : tables) {
     for (const Lowering& row : *rows) {
       if (row.op == node.op) return &row;
     }

@@ -59,8 +59,7 @@ Status Updater::add_weight(const WeightUpdate& weight, std::size_t gradient,
     group.slots[i].push_back(state->tensor);
   }
   if (spec_.weight_average > 0) {
-    group.averages.push_back(
-        TRY(variables.declare(weight.weight + ":average", variable->type)));
+    group.averages.push_back(TRY(variables.declare(weight.weight + ":average", variable->type)));
   }
   return {};
 }

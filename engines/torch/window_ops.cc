@@ -5,53 +5,20 @@
 
 #include "engines/torch/aten.h"
 #include "engines/torch/lowering.h"
+#include "engines/torch/pooling.h"
 #include "engines/torch/support.h"
-#include "graph/window.h"
 
 namespace gradstone::torch_engine {
-namespace {
 
-Shape spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
-
-Result<Step> lower_conv(const LoweringContext& context) {
-  const Window window =
-      TRY(window_of(context.node(), spatial(context.input_shape(1)), spatial(context.input_shape(0))));
-  const std::int64_t groups = attribute_or(context.node(), "group", std::int64_t{1});
-  const Slot x = context.input(0), w = context.input(1), b = context.input(2);
-  const Slot y = context.output(0);
-  if (window.pads_begin == window.pads_end) {
-    return Step([=](at::Tensor* v) {
-      v[y] = at::convolution(v[x], v[w], v[b], window.strides, window.pads_begin, window.dilations,
-                             false, {0}, groups);
-    });
-  }
-  const Shape pads = aten_pads(window.pads_begin, window.pads_end);
-  return Step([=](at::Tensor* v) {
-    v[y] = at::convolution(at::constant_pad_nd(v[x], pads), v[w], v[b], window.strides, {0},
-                           window.dilations, false, {0}, groups);
-  });
-}
-
-// A pooling window over two or three spatial axes: ATen's pooling over one axis lacks what it has
-// over two, so that one axis is run as two of which the first has extent 1.
-struct Pooling {
-  Window window;
-  Shape input;               // spatial extents
-  bool one_axis = false;     // x needs unsqueeze(2), y squeeze(2)
-  bool native_pads = false;  // ATen's own padding can express it
-  bool ceil_mode = false;    // with native_pads
-  Shape pads;                // without: aten_pads that make every window fit
-};
-
-Result<Pooling> pooling_of(const LoweringContext& context) {
+Result<Pooling> pooling_of(const Node& node, const Shape& input_shape) {
   Pooling pooling;
-  pooling.input = spatial(context.input_shape(0));
+  pooling.input = spatial(input_shape);
   Window& window = pooling.window;
-  window = TRY(pooling_window_of(context.node(), pooling.input));
+  window = TRY(pooling_window_of(node, pooling.input));
   if (pooling.input.size() == 1) {
     pooling.one_axis = true;
-    for (Shape* list : {&window.kernel, &window.strides, &window.dilations, &window.output,
-                        &pooling.input}) {
+    for (Shape* list :
+         {&window.kernel, &window.strides, &window.dilations, &window.output, &pooling.input}) {
       list->insert(list->begin(), 1);
     }
     window.pads_begin.insert(window.pads_begin.begin(), 0);
@@ -73,36 +40,7 @@ Result<Pooling> pooling_of(const LoweringContext& context) {
   return pooling;
 }
 
-at::Tensor max_pool(const at::Tensor& x, const Pooling& p, const Shape& pads, bool ceil_mode) {
-  const Window& w = p.window;
-  return w.kernel.size() == 3
-             ? at::max_pool3d(x, w.kernel, w.strides, pads, w.dilations, ceil_mode)
-             : at::max_pool2d(x, w.kernel, w.strides, pads, w.dilations, ceil_mode);
-}
-
-Result<Step> lower_max_pool(const LoweringContext& context) {
-  if (context.output(1) != kAbsent) return unsupported("output Indices");
-  const Pooling pooling = TRY(pooling_of(context));
-  const Slot x = context.input(0), y = context.output(0);
-  return Step([=](at::Tensor* v) {
-    at::Tensor in = pooling.one_axis ? v[x].unsqueeze(2) : v[x];
-    at::Tensor out =
-        pooling.native_pads
-            ? max_pool(in, pooling, pooling.window.pads_begin, pooling.ceil_mode)
-            : max_pool(at::constant_pad_nd(in, pooling.pads,
-                                           -std::numeric_limits<double>::infinity()),
-                       pooling, Shape(pooling.input.size(), 0), false);
-    v[y] = pooling.one_axis ? out.squeeze(2) : out;
-  });
-}
-
-at::Tensor average_pool(const at::Tensor& x, const Pooling& p, bool count_padding) {
-  const Window& w = p.window;
-  return w.kernel.size() == 3 ? at::avg_pool3d(x, w.kernel, w.strides, w.pads_begin, p.ceil_mode,
-                                               count_padding)
-                              : at::avg_pool2d(x, w.kernel, w.strides, w.pads_begin, p.ceil_mode,
-                                               count_padding);
-}
+namespace {
 
 // Sums over windows that lie wholly inside `x`.
 at::Tensor sum_pool(const at::Tensor& x, const Window& w) {
@@ -111,8 +49,8 @@ at::Tensor sum_pool(const at::Tensor& x, const Window& w) {
              : at::avg_pool2d(x, w.kernel, w.strides, 0, false, true, std::int64_t{1});
 }
 
-// What each window's sum is divided by: the elements of the input in it, with `count_padding` those
-// of the padded input; shape [1, 1, output...].
+}  // namespace
+
 at::Tensor divisors(const Pooling& pooling, bool count_padding, at::ScalarType dtype) {
   const at::NoGradGuard no_grad;
   Shape ones = {1, 1};
@@ -128,8 +66,58 @@ at::Tensor divisors(const Pooling& pooling, bool count_padding, at::ScalarType d
   return sum_pool(at::constant_pad_nd(counted, rest), pooling.window);
 }
 
+namespace {
+
+Result<Step> lower_conv(const LoweringContext& context) {
+  const Window window = TRY(
+      window_of(context.node(), spatial(context.input_shape(1)), spatial(context.input_shape(0))));
+  const std::int64_t groups = attribute_or(context.node(), "group", std::int64_t{1});
+  const Slot x = context.input(0), w = context.input(1), b = context.input(2);
+  const Slot y = context.output(0);
+  if (window.pads_begin == window.pads_end) {
+    return Step([=](at::Tensor* v) {
+      v[y] = at::convolution(v[x], v[w], v[b], window.strides, window.pads_begin, window.dilations,
+                             false, {0}, groups);
+    });
+  }
+  const Shape pads = aten_pads(window.pads_begin, window.pads_end);
+  return Step([=](at::Tensor* v) {
+    v[y] = at::convolution(at::constant_pad_nd(v[x], pads), v[w], v[b], window.strides, {0},
+                           window.dilations, false, {0}, groups);
+  });
+}
+
+at::Tensor max_pool(const at::Tensor& x, const Pooling& p, const Shape& pads, bool ceil_mode) {
+  const Window& w = p.window;
+  return w.kernel.size() == 3
+             ? at::max_pool3d(x, w.kernel, w.strides, pads, w.dilations, ceil_mode)
+             : at::max_pool2d(x, w.kernel, w.strides, pads, w.dilations, ceil_mode);
+}
+
+Result<Step> lower_max_pool(const LoweringContext& context) {
+  if (context.output(1) != kAbsent) return unsupported("output Indices");
+  const Pooling pooling = TRY(pooling_of(context.node(), context.input_shape(0)));
+  const Slot x = context.input(0), y = context.output(0);
+  return Step([=](at::Tensor* v) {
+    at::Tensor in = pooling.one_axis ? v[x].unsqueeze(2) : v[x];
+    at::Tensor out = pooling.native_pads
+                         ? max_pool(in, pooling, pooling.window.pads_begin, pooling.ceil_mode)
+                         : max_pool(at::constant_pad_nd(in, pooling.pads,
+                                                        -std::numeric_limits<double>::infinity()),
+                                    pooling, Shape(pooling.input.size(), 0), false);
+    v[y] = pooling.one_axis ? out.squeeze(2) : out;
+  });
+}
+
+at::Tensor average_pool(const at::Tensor& x, const Pooling& p, bool count_padding) {
+  const Window& w = p.window;
+  return w.kernel.size() == 3
+             ? at::avg_pool3d(x, w.kernel, w.strides, w.pads_begin, p.ceil_mode, count_padding)
+             : at::avg_pool2d(x, w.kernel, w.strides, w.pads_begin, p.ceil_mode, count_padding);
+}
+
 Result<Step> lower_average_pool(const LoweringContext& context) {
-  const Pooling pooling = TRY(pooling_of(context));
+  const Pooling pooling = TRY(pooling_of(context.node(), context.input_shape(0)));
   const bool dilated = std::any_of(pooling.window.dilations.begin(), pooling.window.dilations.end(),
                                    [](std::int64_t d) { return d != 1; });
   if (dilated) return unsupported("dilations");
