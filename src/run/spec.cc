@@ -123,6 +123,7 @@ std::string command_of(const RunSpec& spec) {
   if (spec.deterministic) words.flag("--deterministic");
   words.option_unless("--steps", std::to_string(spec.measure.steps), "0");
   words.option_unless("--epochs", std::to_string(spec.measure.epochs), "0");
+  if (!spec.measure.evaluate) words.flag("--no-evaluation");
   words.option_unless("--weights", spec.weights_in, "");
   words.option_unless("--time-limit", fmt::to_string(spec.time_limit_seconds),
                       fmt::to_string(defaults.time_limit_seconds));

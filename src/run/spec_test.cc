@@ -82,6 +82,7 @@ TEST(Spec, TheCommandRepeatsTheRun) {
   spec.seed = std::numeric_limits<std::uint64_t>::max();
   spec.dropout = DropoutMode::kShared;
   spec.measure.epochs = 2;
+  spec.measure.evaluate = false;
   spec.data = "mnist:/a b";
   spec.weights_in = "w";
   spec.time_limit_seconds = 0.5;
@@ -89,8 +90,8 @@ TEST(Spec, TheCommandRepeatsTheRun) {
   EXPECT_EQ(command_of(spec),
             "gradstone run --workload tiny --size small --engine 'torch@1.13.1:it'\\''s' --data "
             "'mnist:/a b' --batch 64 --threads 2 --seed 18446744073709551615 --dropout shared "
-            "--dtype float64 --device cuda:1 --math native --deterministic --epochs 2 --weights w "
-            "--time-limit 0.5 --memory-limit 1073741824");
+            "--dtype float64 --device cuda:1 --math native --deterministic --epochs 2 "
+            "--no-evaluation --weights w --time-limit 0.5 --memory-limit 1073741824");
 }
 
 TEST(Spec, SettingsNameEveryChoice) {

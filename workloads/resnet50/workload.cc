@@ -35,7 +35,7 @@ Value conv_bn(GraphBuilder& b, const std::string& name, const std::string& bn_na
 
 // 1x1 to `width`, 3x3 with the stride, 1x1 to 4 `width`, beside the input or its projection. The
 // last scale starts at 0, so that a block is the identity at first (Goyal et al. 2017, section
-// 5.1); without this the small sizes, with their small batches, do not learn in 100 steps.
+// 5.1): with it the small sizes, whose batches are small, learn within tens of steps.
 Value bottleneck(GraphBuilder& b, const std::string& name, const Value& x, std::int64_t width,
                  std::int64_t stride) {
   Value y = conv_bn(b, name + ".conv1", name + ".bn1", x, {width, 1});
