@@ -122,6 +122,16 @@ TEST_F(TrainJobTest, WindowsAreSynchronisedOnlyAtTheirEnds) {
               ElementsAre("load", "first_step", "warm_up", "throughput", "step_times", "save"));
 }
 
+TEST_F(TrainJobTest, ADisturbedWarmUpDoesNotShortenTheWindows) {
+  script_.compute_ns = [](std::int64_t step) {
+    const bool disturbed = step < 3 || (step >= 18 && step < 21);
+    return std::int64_t{disturbed ? 900'000'000 : 9'000'000};
+  };
+  job_.measure.steps = 381;
+  ASSERT_EQ(run().outcome, Outcome::kOk);
+  EXPECT_THAT(samples(kWindowSeconds), Each(::testing::Ge(0.3)));
+}
+
 TEST_F(TrainJobTest, EventsAreSparse) {
   job_.measure.steps = 3000;
   ASSERT_EQ(run().outcome, Outcome::kOk);
