@@ -10,7 +10,8 @@ function(gradstone_engine)
     set(id ${ARG_NAME}@${ARG_VERSION})
   endif()
   string(MAKE_C_IDENTIFIER ${id} target)
-  add_library(engine_lib_${target} STATIC ${ARG_SOURCES})
+  # Objects, not an archive: worker, behind it on the link line, calls make_engine of it.
+  add_library(engine_lib_${target} OBJECT ${ARG_SOURCES})
   target_link_libraries(engine_lib_${target} PUBLIC worker ${ARG_LINK})
   target_compile_options(engine_lib_${target} PRIVATE ${ARG_OPTIONS})
 

@@ -11,7 +11,7 @@ declare -A allowed=(
   [src/base]=""
   [src/graph]="base"
   [src/recipe]="graph base"
-  [src/data]="graph base"
+  [src/data]="recipe graph base"
   [src/record]="base"
   [src/trace]="record base"
   [src/protocol]="recipe data record graph base"
@@ -20,7 +20,7 @@ declare -A allowed=(
   [src/store]="record base"
   [src/analysis]="store record base"
   [src/report]="analysis store record base"
-  [src/cli]="report analysis store run data recipe graph record base workloads"
+  [src/cli]="report analysis store run protocol data recipe graph record base workloads"
   [workloads]="recipe graph base workloads"
   [engines]="worker protocol recipe graph record trace base engines"
 )

@@ -20,7 +20,8 @@ Status reduce(const KernelCall& call, bool mean) {
   const Shape& from = call.input_shape(0);
   Shape to = from;
   std::int64_t count = 1;
-  for (const std::size_t axis : TRY(reduction_of(call.context)).axes) {
+  const Reduction reduction = TRY(reduction_of(call.context));
+  for (const std::size_t axis : reduction.axes) {
     count *= to[axis];
     to[axis] = 1;
   }

@@ -88,7 +88,8 @@ Status LoadedProgram::bind_variables(VariableStore& variables) {
     weights_.push_back(TRY(variables.declare(weight.name, weight.type)));
   }
   for (const StateUpdate& update : program_->graph().state_updates) {
-    state_targets_.push_back({TRY(variables.find(update.weight)), update.value});
+    Variable* variable = TRY(variables.find(update.weight));
+    state_targets_.push_back({variable, update.value});
   }
   return {};
 }
@@ -113,8 +114,8 @@ Result<LoadedProgram::UpdatedWeight> LoadedProgram::bind_weight(const ProgramSpe
   if (position == spec.backward->wrt.size() || !spec.graph.find_weight(weight.weight)) {
     return error("update of '" + weight.weight + "', which is no weight of the backward pass");
   }
-  UpdatedWeight bound{
-      weight, gradients_[position], TRY(variables.find(weight.weight)), {}, nullptr};
+  Variable* variable = TRY(variables.find(weight.weight));
+  UpdatedWeight bound{weight, gradients_[position], variable, {}, nullptr};
   const TensorType& type = bound.variable->value.type();
   for (const std::string& slot : slots_of(update.optimizer)) {
     Variable* state = TRY(variables.declare(weight.weight + ":" + slot, type));

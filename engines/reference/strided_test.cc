@@ -12,7 +12,7 @@ namespace {
 std::vector<std::pair<std::int64_t, std::int64_t>> offsets(const Shape& extents,
                                                            const std::array<Strides, 2>& strides) {
   std::vector<std::pair<std::int64_t, std::int64_t>> all;
-  for_each_run<2>(extents, strides, [&](const Run<2>& run) {
+  for_each_run<2>(extents, strides, [&](const auto& run) {
     for (std::int64_t i = 0; i < run.count; ++i) {
       all.emplace_back(run.offset[0] + i * run.stride[0], run.offset[1] + i * run.stride[1]);
     }
@@ -38,7 +38,7 @@ TEST(StridedTest, JoinsAxesThatLieTogether) {
   int runs = 0;
   const Shape shape = {4, 1, 5, 6};
   for_each_run<2>(shape, {row_major_strides(shape), row_major_strides(shape)},
-                  [&](const Run<2>& run) {
+                  [&](const auto& run) {
                     ++runs;
                     EXPECT_EQ(run.count, 120);
                   });

@@ -8,7 +8,7 @@
 
 #include "engines/reference/evaluate.h"
 #include "graph/differentiate.h"
-#include "tests/gradient_cases.h"
+#include "graph/testing/gradient_cases.h"
 #include "worker/engine.h"
 
 namespace gradstone {

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,6 +35,32 @@ Status write_all(int fd, std::string_view path, const std::byte* data, std::size
     size -= static_cast<std::size_t>(written);
   }
   return {};
+}
+
+constexpr std::string_view kTemporaryStart = "gradstone.";
+
+// The folder, open and locked; invalid, with errno, where that cannot be.
+Descriptor locked_folder(const std::string& path, int operation) {
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (folder.valid() && ::flock(folder.get(), operation) != 0) folder.reset();
+  return folder;
+}
+
+bool is_there(const Descriptor& folder) {
+  struct stat status {};
+  return ::fstat(folder.get(), &status) == 0 && status.st_nlink > 0;
+}
+
+// Removes temporary folders that nobody has locked: their owners were killed.
+void remove_orphans(const std::string& parent) {
+  for (const std::string& name : list_folder(parent)) {
+    if (!name.starts_with(kTemporaryStart)) continue;
+    const std::string path = parent + "/" + name;
+    std::error_code ignored;
+    if (const Descriptor lock = locked_folder(path, LOCK_EX | LOCK_NB); lock.valid()) {
+      std::filesystem::remove_all(path, ignored);
+    }
+  }
 }
 
 }  // namespace
@@ -120,13 +148,20 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
 }
 
 Result<TemporaryFolder> TemporaryFolder::create() {
-  std::string path = environment_or("TMPDIR", "/tmp") + "/gradstone-XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) return file_error("create folder", path);
-  return TemporaryFolder(std::move(path));
+  const std::string parent = environment_or("TMPDIR", "/tmp");
+  remove_orphans(parent);
+  for (;;) {
+    std::string path = parent + "/" + std::string(kTemporaryStart) + "XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr) return file_error("create folder", path);
+    Descriptor lock = locked_folder(path, LOCK_EX);
+    // Somebody may have taken it for an orphan before it was locked.
+    if (lock.valid() && is_there(lock)) return TemporaryFolder(std::move(path), std::move(lock));
+    if (!lock.valid() && errno != ENOENT) return file_error("lock folder", path);
+  }
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
-    : path_(std::exchange(other.path_, {})) {}
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;

@@ -62,7 +62,8 @@ class AtomicFile {
 };
 Status write_file_atomically(const std::string& path, std::string_view content);
 
-// A fresh folder in $TMPDIR or /tmp, removed with everything in it at the end of its life.
+// A fresh folder in $TMPDIR or /tmp, removed with everything in it at the end of its life. Its
+// owner holds a lock on it; what an owner that was killed has left is removed by the next `create`.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> create();
@@ -74,8 +75,10 @@ class TemporaryFolder {
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  TemporaryFolder(std::string path, Descriptor lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
   std::string path_;
+  Descriptor lock_;
 };
 
 Status make_folders(const std::string& path);  // with all parents

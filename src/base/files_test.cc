@@ -67,5 +67,21 @@ TEST(Files, ATemporaryFolderGoesWithItsOwner) {
   EXPECT_TRUE(list_folder(path).empty());
 }
 
+TEST(Files, WhatAKilledOwnerLeftIsRemovedAndNothingElse) {
+  const TemporaryFolder parent = TemporaryFolder::create().value();
+  const std::string before = environment_or("TMPDIR", "");
+  ::setenv("TMPDIR", parent.path().c_str(), 1);
+  ASSERT_TRUE(make_folders(parent.file("gradstone.orphan/deep")).ok());
+  ASSERT_TRUE(make_folders(parent.file("other")).ok());
+  {
+    const TemporaryFolder first = TemporaryFolder::create().value();
+    const TemporaryFolder second = TemporaryFolder::create().value();
+    EXPECT_EQ(list_folder(parent.path()).size(), 3u);
+    EXPECT_EQ(::access(first.path().c_str(), F_OK), 0);
+  }
+  EXPECT_EQ(list_folder(parent.path()), std::vector<std::string>{"other"});
+  before.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1);
+}
+
 }  // namespace
 }  // namespace gradstone

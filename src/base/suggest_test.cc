@@ -26,7 +26,8 @@ TEST(Suggest, SaysNothingWhenNothingIsNear) {
   EXPECT_EQ(did_you_mean(std::string(100000, 'R'), kWords), "");
 }
 
-TEST(Suggest, TheFirstOfEqualsWins) {
+TEST(Suggest, CaseDecidesThenTheFirst) {
+  EXPECT_EQ(did_you_mean("relu", {"RELU", "Relu"}), "; did you mean 'Relu'?");
   EXPECT_EQ(did_you_mean("bat", {"cat", "hat"}), "; did you mean 'cat'?");
 }
 

@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/version.h"
+#include "workloads/registry.h"
 
 namespace gradstone {
 namespace {
@@ -23,14 +24,14 @@ struct CommandDef {
   Action (*define)(CLI::App& app, const Surroundings& surroundings);
 };
 
-// The order in which help shows them.
+// The order in which help shows them. FIRST and LAST in examples stand for workloads of this build.
 constexpr std::array<CommandDef, 6> kCommands = {{
     {"run", "train workloads on engines, measure, store and report",
-     "  gradstone run --workload lenet-caffe --engine all --data fashion-mnist --epochs 2\n"
-     "  gradstone run --workload resnet50 --size tiny --engine reference --steps 5\n"
-     "  gradstone run -w lenet-caffe,lenet-torch --engine all --batch 32,64 --threads 1,2\n"
-     "  gradstone run -w lenet-caffe --engine all --label before --format json -o before.json\n"
-     "  gradstone run -w resnet50 --engine all --dry-run",
+     "  gradstone run --workload FIRST --engine all --data fashion-mnist --epochs 2\n"
+     "  gradstone run --workload LAST --size tiny --engine reference --steps 5\n"
+     "  gradstone run -w FIRST,LAST --engine all --batch 32,64 --threads 1,2\n"
+     "  gradstone run -w FIRST --engine all --label before --format json -o before.json\n"
+     "  gradstone run -w LAST --engine all --dry-run",
      define_run},
     {"list", "what there is: workloads, engines, data, metrics, runs",
      "  gradstone list workloads\n"
@@ -53,6 +54,20 @@ constexpr std::array<CommandDef, 6> kCommands = {{
      "  gradstone export before after -o two.json",
      define_export},
 }};
+
+std::string replaced(std::string text, std::string_view word, std::string_view by) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    text.replace(at, word.size(), by);
+    at += by.size();
+  }
+  return text;
+}
+
+std::string examples_of(const CommandDef& command, const std::vector<Workload>& workloads) {
+  const std::string text = std::string("\nExamples:\n") + command.examples;
+  if (workloads.empty()) return text;
+  return replaced(replaced(text, "FIRST", workloads.front().name), "LAST", workloads.back().name);
+}
 
 int print_error(const Error& error) {
   fmt::print(stderr, "gradstone: {}\n", error.message);
@@ -111,11 +126,12 @@ int run_command_line(int argc, char** argv) {
       "gradstone");
   app.set_version_flag("--version", std::string("gradstone ") + kVersion);
   app.require_subcommand(1);
+  const std::vector<Workload> workloads = all_workloads();
   std::array<Action, kCommands.size()> actions;
   std::array<CLI::App*, kCommands.size()> commands{};
   for (std::size_t i = 0; i < kCommands.size(); ++i) {
     commands[i] = app.add_subcommand(kCommands[i].name, kCommands[i].summary);
-    commands[i]->footer(std::string("\nExamples:\n") + kCommands[i].examples);
+    commands[i]->footer(examples_of(kCommands[i], workloads));
     actions[i] = kCommands[i].define(*commands[i], surroundings);
   }
   try {

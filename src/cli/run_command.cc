@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -116,7 +117,12 @@ void Session::add_context(RunRecord& record, const WorkloadSize& size,
 }
 
 Status Session::keep(RunRecord& record, const std::string& weights) const {
-  if (weights.empty() || record.outcome != Outcome::kOk) return {};
+  if (weights.empty()) return {};
+  if (record.outcome != Outcome::kOk) {
+    std::error_code ignored;  // there may be none
+    std::filesystem::remove(weights, ignored);
+    return {};
+  }
   const std::string hash = TRY(TensorFile::open(weights)).content_hash();
   TRY(keep_weights(store_.path(), weights, hash));
   record.context[kWeightsSection] = {{"hash", hash}};

@@ -63,6 +63,7 @@ void add_how(CLI::App& app, RunOptions& options) {
                  "native: the engine's own (default); shared: the same masks for all engines")
       ->type_name("NAME")
       ->group(group);
+  app.add_flag("--no-evaluation", options.no_evaluation, "leave out the test split")->group(group);
   app.add_option("--weights", options.weights, "start from this file, or the weights of this run")
       ->type_name("FILE|RUN")
       ->group(group);
@@ -132,6 +133,7 @@ Result<PlanRequest> plan_request(const RunOptions& options) {
   common.dropout = TRY(dropout_mode(options.dropout));
   common.measure.steps = options.steps;
   common.measure.epochs = options.epochs;
+  common.measure.evaluate = !options.no_evaluation;
   common.data = options.data;
   common.label = options.label;
   if (!options.time_limit.empty()) {

@@ -24,7 +24,7 @@ struct RunOptions {
   std::string time_limit, memory_limit;
   std::int64_t steps = 0, epochs = 0;
   std::uint64_t seed = 1;
-  bool deterministic = false;
+  bool deterministic = false, no_evaluation = false;
   // Not of the runs themselves:
   bool save = false, dry_run = false, quiet = false, verbose = false, strict = false;
   std::string store, format = "table", output;

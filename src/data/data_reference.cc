@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/suggest.h"
 #include "data/data_set.h"
 #include "data/real_data.h"
 #include "data/synthetic.h"
@@ -70,29 +71,16 @@ const DataKind* find_kind(std::string_view name) {
   return nullptr;
 }
 
-// Levenshtein distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
 Error unknown_name(std::string_view name) {
-  const auto nearest = std::min_element(kDataKinds.begin(), kDataKinds.end(),
-                                        [&](const DataKind& a, const DataKind& b) {
-                                          return distance(name, a.name) < distance(name, b.name);
-                                        });
-  return usage_error("unknown data '" + std::string(name) + "'; did you mean '" +
-                     std::string(nearest->name) + "'?");
+  std::vector<std::string_view> names;
+  std::string known;
+  for (const DataKind& kind : kDataKinds) {
+    names.push_back(kind.name);
+    known += (known.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  const std::string hint = did_you_mean(name, names);
+  return usage_error("unknown data '" + std::string(name) + "'" +
+                     (hint.empty() ? "; known are " + known : hint));
 }
 
 template <class Integer>

@@ -31,6 +31,8 @@ TEST(DataReferenceText, ErrorsSayWhatWouldBeRight) {
     return reference.ok() ? "" : reference.error().message;
   };
   EXPECT_EQ(message("fashon-mnist"), "unknown data 'fashon-mnist'; did you mean 'fashion-mnist'?");
+  EXPECT_EQ(message("imagenet"),
+            "unknown data 'imagenet'; known are fashion-mnist, mnist, cifar10, synthetic");
   EXPECT_EQ(message("mnist"), "data mnist: name its folder as in mnist:FOLDER");
   EXPECT_EQ(message("synthetic:clases=3"),
             "data synthetic: clases: unknown; known are shape, classes, train, test, seed");

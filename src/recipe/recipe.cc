@@ -193,9 +193,8 @@ Status check_recipe(const Recipe& recipe, const Graph& graph) {
   }
   TRY(check_batches(recipe));
   TRY(check_preprocess(recipe.preprocess, graph.find_input(kImageInput)));
-  if (TRY(weight_plans(recipe, graph)).empty()) {
-    return usage_error("every weight is frozen; nothing is left to train");
-  }
+  const std::vector<WeightPlan> plans = TRY(weight_plans(recipe, graph));
+  if (plans.empty()) return usage_error("every weight is frozen; nothing is left to train");
   return {};
 }
 

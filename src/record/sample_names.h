@@ -53,8 +53,8 @@ inline constexpr std::array<SampleName, 15> kAll = {{{kLoss, "1"},
                                                      {kBatch, "1"},
                                                      {kPeakResidentBytes, "B"}}};
 
-// Sections of FactEvent, that is keys of RunRecord::context, that a worker fills.
-inline constexpr std::string_view kEngineSection = "engine";      // EngineDescription
+// Sections of FactEvent, that is keys of RunRecord::context, that a worker fills. Its engine's
+// description is context["engine"]; it travels in WorkerHello.
 inline constexpr std::string_view kDataSection = "data";          // reference, counts, checksum
 inline constexpr std::string_view kTrainingSection = "training";  // dropout, weights, programs
 

@@ -55,11 +55,12 @@ Result<std::vector<EngineChoice>> chosen_engines(const EngineCatalogue& engines,
   std::vector<EngineChoice> chosen;
   std::vector<std::string> names;
   for (const std::string& reference : references) {
-    for (EngineChoice& choice : TRY(engines.choose(reference))) {
+    const std::vector<EngineChoice> choices = TRY(engines.choose(reference));
+    for (const EngineChoice& choice : choices) {
       const std::string name = to_string(choice);
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
       names.push_back(name);
-      chosen.push_back(std::move(choice));
+      chosen.push_back(choice);
     }
   }
   return chosen;

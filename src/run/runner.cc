@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -175,7 +177,7 @@ End end_by_kill(const Aftermath& after) {
       return {Outcome::kInvalid, "interrupted " + place};
     case KillReason::kTime:
       return {Outcome::kTimedOut, "passed the time limit of " +
-                                      write_json(Json(after.limits.seconds)) + " s " + place +
+                                      fmt::to_string(after.limits.seconds) + " s " + place +
                                       "; --time-limit sets another"};
     default:
       return {Outcome::kOutOfMemory, "passed the memory limit of " +

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/spec.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
 #include <vector>
 
 #include "base/suggest.h"
@@ -27,9 +27,7 @@ Error unknown_size(const Workload& workload, std::string_view name) {
 
 Status check_from(std::string_view option, double value, double least) {
   if (std::isfinite(value) && value >= least) return {};
-  char bound[32];
-  std::snprintf(bound, sizeof bound, "%g", least);
-  return usage_error(std::string(option) + " must be at least " + bound);
+  return usage_error(fmt::format("{} must be at least {}", option, least));
 }
 
 Status check_measure(const MeasurePlan& measure) {
@@ -53,13 +51,6 @@ std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";
-}
-
-std::string shortest(double value) {
-  const Json json = value == std::floor(value) && std::abs(value) < 1e15
-                        ? Json(static_cast<std::int64_t>(value))
-                        : Json(value);
-  return write_json(json);
 }
 
 // A command line in the making.
@@ -132,9 +123,10 @@ std::string command_of(const RunSpec& spec) {
   if (spec.deterministic) words.flag("--deterministic");
   words.option_unless("--steps", std::to_string(spec.measure.steps), "0");
   words.option_unless("--epochs", std::to_string(spec.measure.epochs), "0");
+  if (!spec.measure.evaluate) words.flag("--no-evaluation");
   words.option_unless("--weights", spec.weights_in, "");
-  words.option_unless("--time-limit", shortest(spec.time_limit_seconds),
-                      shortest(defaults.time_limit_seconds));
+  words.option_unless("--time-limit", fmt::to_string(spec.time_limit_seconds),
+                      fmt::to_string(defaults.time_limit_seconds));
   words.option_unless("--memory-limit", std::to_string(spec.memory_limit_bytes), "0");
   return words.text();
 }

@@ -7,7 +7,6 @@
 
 #include "recipe/workload.h"
 #include "record/sample_names.h"
-#include "worker/describe.h"
 #include "worker/evaluation.h"
 #include "worker/training_batches.h"
 #include "worker/training_loop.h"
@@ -62,11 +61,11 @@ class TrainRun {
   std::unique_ptr<DataSet> data_;
   std::optional<BatchFiller> filler_;
   TrainingPrograms programs_;
-  std::unique_ptr<Bundle> bundle_;
   std::optional<BatchOrder> order_;
   std::optional<TrainingBatches> batches_;
   std::optional<DataFeed> feed_;
   std::optional<StepRunner> runner_;
+  std::unique_ptr<Bundle> bundle_;  // goes first: after a failure it may still write fetches
 };
 
 Status TrainRun::run() {
@@ -112,9 +111,6 @@ Status TrainRun::load() {
 
 Status TrainRun::describe_run(const std::string& weights_hash) {
   using namespace sample_names;
-  for (const auto& [key, value] : to_json(engine_.describe()).items()) {
-    TRY(events_.fact(kEngineSection, key, value));
-  }
   const std::string checksum = data_->checksum();
   TRY(events_.fact(kDataSection, "reference", to_string(job_.data)));
   TRY(events_.fact(kDataSection, "train_count", data_->count(Split::kTrain)));

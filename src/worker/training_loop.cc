@@ -18,6 +18,12 @@ constexpr double kStepTimesSeconds = 5, kStepTimesShare = 0.25;
 // Warm-up reports now and then, too.
 constexpr double kWarmUpChunkSeconds = 0.2;
 
+std::int64_t steps_within(double seconds, double step_seconds) {
+  if (step_seconds <= 0) return 1;
+  return static_cast<std::int64_t>(
+      std::clamp(seconds / step_seconds, 1.0, static_cast<double>(kMaxWindowSteps)));
+}
+
 }  // namespace
 
 std::int64_t TrainingLoop::fixed_steps(const MeasurePlan& measure, std::int64_t batches_per_epoch) {
@@ -64,11 +70,7 @@ Status TrainingLoop::warm_up(std::int64_t steps, double seconds) {
   for (std::int64_t done = 0; !stopped();) {
     const bool timed_enough = done >= kUnboundedWarmUpSteps && spent >= seconds;
     if (steps > 0 ? done == steps : timed_enough || (done > 0 && spent >= longest)) break;
-    std::int64_t chunk = next_window(kMaxWindowSteps, window_steps(step_seconds_, 0));
-    if (step_seconds_ > 0) {
-      const double fitting = std::max(1.0, kWarmUpChunkSeconds / step_seconds_);
-      chunk = std::min(chunk, static_cast<std::int64_t>(fitting));
-    }
+    std::int64_t chunk = steps_within(kWarmUpChunkSeconds, step_seconds_);
     if (steps > 0) chunk = std::min(chunk, steps - done);
     chunk = std::min(chunk, steps_to_epoch_end());
     spent += TRY(segment(Kind::kWarmUp, chunk)).seconds;

@@ -8,8 +8,6 @@
 namespace gradstone {
 namespace {
 
-constexpr std::string_view kDropoutOp = "Dropout";
-
 // One UpdateSpec for each optimizer that has weights, and which optimizer that is.
 void add_updates(const Recipe& recipe, const std::vector<WeightPlan>& plans,
                  std::vector<UpdateSpec>& updates, std::vector<std::size_t>& optimizers) {
@@ -95,10 +93,9 @@ Status add_evaluation(const TrainJob& job, TrainingPrograms& programs) {
 
 Result<TrainingPrograms> make_training_programs(const TrainJob& job,
                                                 const EngineDescription& engine) {
+  TRY(check_graph(job.graph));
   TrainingPrograms programs;
-  const bool has_dropout =
-      std::any_of(job.graph.nodes.begin(), job.graph.nodes.end(),
-                  [](const Node& node) { return node.op == kDropoutOp && node.domain.empty(); });
+  const bool has_dropout = !share_dropout(job.graph).masks.empty();
   const bool shared = job.dropout == DropoutMode::kShared || !engine.native_dropout;
   programs.dropout = !has_dropout ? "none" : shared ? "shared" : "native";
   TRY(add_training(job, "train", job.graph, programs));

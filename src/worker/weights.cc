@@ -47,10 +47,12 @@ Status save_weights(const std::string& path, const std::vector<Weight>& variable
                     const std::vector<std::string>& averaged, Bundle& bundle) {
   std::vector<std::pair<std::string, Tensor>> values;
   for (const Weight& weight : variables) {
-    values.emplace_back(weight.name, TRY(read_variable(bundle, weight.name)));
+    Tensor value = TRY(read_variable(bundle, weight.name));
+    values.emplace_back(weight.name, std::move(value));
   }
   for (const std::string& weight : averaged) {
-    values.emplace_back(average_of(weight), TRY(read_variable(bundle, average_of(weight))));
+    Tensor value = TRY(read_variable(bundle, average_of(weight)));
+    values.emplace_back(average_of(weight), std::move(value));
   }
   std::vector<std::pair<std::string, TensorRef>> views;
   for (const auto& [name, value] : values) views.emplace_back(name, value.ref());
@@ -60,7 +62,8 @@ Status save_weights(const std::string& path, const std::vector<Weight>& variable
 Status AverageSwap::begin() {
   kept_.clear();
   for (const std::string& weight : *weights_) {
-    kept_.push_back(TRY(read_variable(*bundle_, weight)));
+    Tensor kept = TRY(read_variable(*bundle_, weight));
+    kept_.push_back(std::move(kept));
     const Tensor average = TRY(read_variable(*bundle_, average_of(weight)));
     TRY(bundle_->write(weight, average.ref()));
   }

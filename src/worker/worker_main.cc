@@ -17,11 +17,6 @@ namespace {
 
 constexpr int kServed = 0, kCoreGone = 1, kStartedByHand = 2;
 
-Error other_protocol(int core) {
-  return unsupported("the core speaks protocol " + std::to_string(core) + ", this worker speaks " +
-                     std::to_string(kProtocolVersion) + "; build both from the same source");
-}
-
 template <class T>
 Result<T> receive(Channel& channel, const char* expected) {
   const std::optional<Json> json = TRY(channel.receive(std::chrono::milliseconds(-1)));
@@ -49,18 +44,31 @@ Result<std::unique_ptr<Engine>> make_engine_for(const CoreHello& hello) {
   }
 }
 
-// Handshake and job; the error is what ended them before the job could say so itself.
-Result<Finished> serve(Channel& channel) {
-  const CoreHello hello = TRY(receive<CoreHello>(channel, "hello"));
-  if (hello.protocol != kProtocolVersion) return other_protocol(hello.protocol);
+Result<Finished> train(Channel& channel, const CoreHello& hello) {
   const std::unique_ptr<Engine> engine = TRY(make_engine_for(hello));
-  TRY(channel.send(
-      to_json(WorkerMessage(WorkerHello{kProtocolVersion, to_json(engine->describe())}))));
+  const WorkerHello answer{kProtocolVersion, to_json(engine->describe())};
+  TRY(channel.send(to_json(WorkerMessage(answer))));
   const TrainJob job = TRY(receive<TrainJob>(channel, "job"));
   const EventSink send = [&](const WorkerMessage& message) {
     return channel.send(to_json(message));
   };
   return run_train_job(job, *engine, send, monotonic_ns);
+}
+
+// The last word: the job's, or what kept it from beginning.
+WorkerMessage serve(Channel& channel) {
+  const Result<CoreHello> hello = receive<CoreHello>(channel, "hello");
+  if (!hello.ok()) return Finished{outcome_of(hello.error().kind), hello.error().message};
+  if (hello->protocol != kProtocolVersion) {
+    std::fprintf(stderr,
+                 "the core speaks protocol %d, this worker protocol %d; build both from the same "
+                 "source\n",
+                 hello->protocol, kProtocolVersion);
+    return WorkerHello{kProtocolVersion, Json::object()};  // tells the core both numbers
+  }
+  const Result<Finished> finished = train(channel, *hello);
+  if (finished.ok()) return *finished;
+  return Finished{outcome_of(finished.error().kind), finished.error().message};
 }
 
 }  // namespace
@@ -73,10 +81,7 @@ int worker_main(int, char** argv) {
     return kStartedByHand;
   }
   Channel channel(kWorkerDescriptor);
-  const Result<Finished> served = serve(channel);
-  const Finished finished =
-      served.ok() ? *served : Finished{outcome_of(served.error().kind), served.error().message};
-  const Status sent = channel.send(to_json(WorkerMessage(finished)));
+  const Status sent = channel.send(to_json(serve(channel)));
   if (!sent.ok()) {
     std::fprintf(stderr, "worker: %s\n", sent.error().message.c_str());
     return kCoreGone;

@@ -5,12 +5,12 @@ between float32 and float64."""
 from harness import Store, check, installed_frameworks, skip
 
 LENETS = ["lenet-tensorflow", "lenet-caffe", "lenet-torch"]
-DATA = ["--data", "synthetic", "--seed", "7", "--dropout", "shared", "--threads", "1", "--evaluate", "off"]
+SAME = ["--seed", "7", "--dropout", "shared", "--threads", "1", "--no-evaluation"]
 
 
 def losses(store, engine, workload, dtype, steps, *more):
     record, = store.records("run", "--workload", workload, "--engine", engine, "--dtype", dtype,
-                            "--steps", str(steps), *DATA, *more)
+                            "--steps", str(steps), *SAME, *more)
     check(record["outcome"] == "ok", f"{workload} {engine} {dtype}: outcome {record['outcome']} {record['message']}")
     check(len(record["samples"]["loss"]) == steps, f"{workload} {engine} {dtype}: one loss a step")
     return record["samples"]["loss"]
