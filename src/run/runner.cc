@@ -234,6 +234,7 @@ RunRecord started(const RunSpec& spec) {
   record.command = command_of(spec);
   record.context["settings"] = settings_of(spec);
   record.context["environment"] = environment_that_matters();
+  record.context["affinity"] = processor_affinity();
   return record;
 }
 
