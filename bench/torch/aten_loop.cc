@@ -119,8 +119,10 @@ Loop resnet50() {
     const std::int64_t width = std::int64_t{64} << stage;
     for (int block = 0; block < kBlocks[stage]; ++block) {
       const std::int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-      Bottleneck b{conv_bn(loop, in, width, 1, 1), conv_bn(loop, width, width, 3, stride),
-                   conv_bn(loop, width, 4 * width, 1, 1), {}};
+      Bottleneck b{conv_bn(loop, in, width, 1, 1),
+                   conv_bn(loop, width, width, 3, stride),
+                   conv_bn(loop, width, 4 * width, 1, 1),
+                   {}};
       if (block == 0) b.project.push_back(conv_bn(loop, in, 4 * width, 1, stride));
       blocks.push_back(b);
       in = 4 * width;
@@ -170,7 +172,8 @@ int run(Loop loop, std::int64_t warm_up, std::int64_t steps) {
   float loss = 0;
   for (std::int64_t step = 0; step < warm_up + steps; ++step) {
     if (step == warm_up) start = std::chrono::steady_clock::now();
-    loss = train_step(loop, weights, batches[static_cast<std::size_t>(step) % batches.size()], step);
+    loss =
+        train_step(loop, weights, batches[static_cast<std::size_t>(step) % batches.size()], step);
   }
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   std::printf("%.6g samples/s, last loss %.4f\n",
