@@ -139,7 +139,7 @@ TEST(Workloads, ClosedFormsAreThePapers) {
 TEST(Workloads, CountsAreTheStatedOnesAndTheClosedForms) {
   for_each_size([](const Workload& workload, const WorkloadSize& size) {
     const std::int64_t batch = 3;
-    const Graph graph = size.build(batch);
+    const Graph graph = size.build(batch).value();
     const ValueTypes types = check_graph(graph).value();
     EXPECT_EQ(parameter_count(graph), size.expected.parameters);
     EXPECT_EQ(multiply_adds(graph, types), batch * size.expected.forward_multiply_adds);
@@ -153,7 +153,7 @@ TEST(Workloads, CountsAreTheStatedOnesAndTheClosedForms) {
 TEST(Workloads, HaveTheInputsAndValuesTheLoopAsksFor) {
   for_each_size([](const Workload& workload, const WorkloadSize& size) {
     const std::int64_t batch = 2;
-    const Graph graph = size.build(batch);
+    const Graph graph = size.build(batch).value();
     EXPECT_EQ(graph.name, workload.name);
     Shape image = {batch};
     image.insert(image.end(), size.input.sample_shape.begin(), size.input.sample_shape.end());
@@ -169,7 +169,7 @@ TEST(Workloads, HaveTheInputsAndValuesTheLoopAsksFor) {
 
 TEST(Workloads, RecipesFitTheirGraphs) {
   for_each_size([](const Workload&, const WorkloadSize& size) {
-    const Status status = check_recipe(size.recipe, size.build(size.recipe.batch));
+    const Status status = check_recipe(size.recipe, size.build(size.recipe.batch).value());
     EXPECT_TRUE(status.ok()) << status.error().message;
     EXPECT_FALSE(size.default_data.empty());
     const Recipe read = recipe_from_json(to_json(size.recipe)).value();
@@ -179,7 +179,7 @@ TEST(Workloads, RecipesFitTheirGraphs) {
 
 TEST(Workloads, InferenceGraphsHaveNoTrainingLeft) {
   for_each_size([](const Workload&, const WorkloadSize& size) {
-    const Graph training = size.build(2);
+    const Graph training = size.build(2).value();
     const Graph graph = to_inference(training, {std::string(kLogitsValue)});
     const Result<ValueTypes> types = check_graph(graph);
     ASSERT_TRUE(types.ok()) << types.error().message;
@@ -198,7 +198,7 @@ TEST(ResNet50, HasItsLayersWhateverTheSize) {
   for (const Workload& workload : all_workloads()) {
     if (workload.name != "resnet50") continue;
     for (const WorkloadSize& size : workload.sizes) {
-      const Graph graph = size.build(1);
+      const Graph graph = size.build(1).value();
       std::map<std::string, int> count;
       for (const Node& node : graph.nodes) ++count[node.op];
       EXPECT_EQ(count["Conv"], 53);

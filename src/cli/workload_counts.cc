@@ -19,7 +19,7 @@ Result<NodeCost> total_cost(const Graph& graph) {
 }  // namespace
 
 Result<WorkloadCounts> count_workload(const WorkloadSize& size) {
-  const Graph graph = size.build(1);
+  const Graph graph = TRY(size.build(1));
   const NodeCost forward = TRY(total_cost(graph));
   WorkloadCounts counts;
   counts.parameters = parameter_count(graph);

@@ -34,8 +34,8 @@ struct WorkloadSize {
   Recipe recipe;
   std::string default_data;  // a data reference, see data/data_set.h
   // The training graph for a batch. It has inputs `image` and `label` and values `loss` (scalar)
-  // and `logits`.
-  std::function<Graph(std::int64_t batch)> build;
+  // and `logits`. An error is the builder's: a batch for which the network cannot be made.
+  std::function<Result<Graph>(std::int64_t batch)> build;
 };
 
 struct Workload {

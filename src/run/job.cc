@@ -21,12 +21,11 @@ Result<Graph> checked(Graph graph) {
 }
 
 Result<Graph> training_graph(const RunSpec& spec, const WorkloadSize& size, std::int64_t batch) {
-  return checked(with_dtype(size.build(batch), spec.dtype));
+  return checked(with_dtype(TRY(size.build(batch)), spec.dtype));
 }
 
 Result<Graph> evaluation_graph(const RunSpec& spec, const WorkloadSize& size) {
-  const Graph training = with_dtype(size.build(size.recipe.evaluation_batch), spec.dtype);
-  TRY(check_graph(training));
+  const Graph training = TRY(training_graph(spec, size, size.recipe.evaluation_batch));
   return checked(to_inference(training, {std::string(kLogitsValue)}));
 }
 

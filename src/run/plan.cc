@@ -36,6 +36,21 @@ Status check_positive(std::string_view option, const std::vector<T>& values) {
   return {};
 }
 
+// Whether the network can be made for each batch: no run of the plan starts in vain.
+Status check_buildable(const RunSpec& spec, const Workload& workload,
+                       const std::vector<std::int64_t>& batches) {
+  for (const std::int64_t batch : batches) {
+    const WorkloadSize* size =
+        find_size(workload, spec.size.empty() ? workload.sizes.at(0).name : spec.size);
+    const Result<Graph> graph = size->build(batch);
+    if (!graph.ok()) {
+      return usage_error("--batch " + std::to_string(batch) + ": " + graph.error().message +
+                         "; choose a smaller batch");
+    }
+  }
+  return {};
+}
+
 Result<const Workload*> known_workload(const std::vector<Workload>& workloads,
                                        const std::string& name) {
   const Workload* workload = find_workload(workloads, name);
@@ -90,6 +105,7 @@ Result<std::vector<RunSpec>> make_plan(const PlanRequest& request, const EngineC
     const Workload* workload = TRY(known_workload(workloads, name));
     spec.workload = name;
     TRY(check_spec(spec, *workload));  // the four lists add nothing that it looks at
+    TRY(check_buildable(spec, *workload, request.batches));
     for (const EngineChoice& engine : chosen) {
       spec.engine = engine;
       for (const std::int64_t batch : or_default(request.batches)) {

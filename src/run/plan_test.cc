@@ -86,6 +86,8 @@ TEST_F(PlanTest, FaultsAreUsageErrors) {
   request.workloads = {"tiny"};
   request.batches = {0};
   EXPECT_EQ(fault(), "--batch must be at least 1");
+  request.batches = {1, std::int64_t{1} << 37};
+  EXPECT_TRUE(fault().starts_with("--batch 137438953472: ")) << fault();
   request.batches = {1};
   request.common.measure.steps = request.common.measure.epochs = 1;
   EXPECT_EQ(fault(), "--steps and --epochs exclude each other; give one");

@@ -34,7 +34,11 @@ inline Workload tiny_workload() {
   size.recipe.batch = 4;
   size.recipe.evaluation_batch = 5;
   size.default_data = "synthetic:train=32,test=10";
-  size.build = tiny_graph;
+  size.build = [](std::int64_t batch) -> Result<Graph> {
+    Graph graph = tiny_graph(batch);
+    TRY(check_graph(graph));
+    return graph;
+  };
   WorkloadSize large = size;
   large.name = "paper";
   large.recipe.batch = 8;

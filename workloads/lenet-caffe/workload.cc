@@ -8,7 +8,7 @@ namespace gradstone::workloads {
 namespace {
 
 // No activation follows the convolutions, as in the original.
-Graph build(std::int64_t batch) {
+Result<Graph> build(std::int64_t batch) {
   const Initializer xavier = Initializer::xavier_fan_in();
   GraphBuilder b("lenet-caffe");
   Value x = b.input(kImageInput, DType::kFloat32, {batch, 1, 28, 28});
@@ -20,7 +20,7 @@ Graph build(std::int64_t batch) {
   x = b.relu("relu1", b.dense("fc1", x, {.units = 500, .weight_init = xavier}));
   x = b.dense("fc2", x, {.units = 10, .weight_init = xavier});
   const Value logits = b.rename(x, kLogitsValue);
-  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits}).value();
+  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits});
 }
 
 // 10,000 iterations of 64 in the paper, which is 10.67 epochs; here whole epochs. Caffe reads on

@@ -7,7 +7,7 @@
 namespace gradstone::workloads {
 namespace {
 
-Graph build(std::int64_t batch) {
+Result<Graph> build(std::int64_t batch) {
   const Initializer weights = Initializer::truncated_normal(0, 0.1);
   const Initializer biases = Initializer::constant(0.1);
   const auto conv = [&](std::int64_t filters) {
@@ -27,7 +27,7 @@ Graph build(std::int64_t batch) {
   x = b.relu("relu3", b.dense("fc1", x, dense(1024)));
   x = b.dropout("dropout", x, 0.5);
   const Value logits = b.rename(b.dense("fc2", x, dense(10)), kLogitsValue);
-  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits}).value();
+  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits});
 }
 
 // 20,000 iterations of 50 in the paper, which is 16.67 epochs; here whole epochs.

@@ -30,7 +30,7 @@ Value dense(GraphBuilder& b, std::string_view name, const Value& x, std::int64_t
                   .bias_init = bias_init(b.extent(x, 1))});
 }
 
-Graph build(std::int64_t batch) {
+Result<Graph> build(std::int64_t batch) {
   GraphBuilder b("lenet-torch");
   Value x = b.input(kImageInput, DType::kFloat32, {batch, 1, 32, 32});
   const Value labels = b.input(kLabelInput, DType::kInt64, {batch});
@@ -40,7 +40,7 @@ Graph build(std::int64_t batch) {
   x = b.max_pool("pool2", x, {.kernel = 2});
   x = b.tanh("tanh3", dense(b, "fc1", b.flatten("flatten", x), 200));
   const Value logits = b.rename(dense(b, "fc2", x, 10), kLogitsValue);
-  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits}).value();
+  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits});
 }
 
 Recipe recipe() {

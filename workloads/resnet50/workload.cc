@@ -50,7 +50,7 @@ Value bottleneck(GraphBuilder& b, const std::string& name, const Value& x, std::
   return b.relu(name + ".relu3", b.add(name + ".add", y, shortcut));
 }
 
-Graph build(const Network& network, std::int64_t batch) {
+Result<Graph> build(const Network& network, std::int64_t batch) {
   constexpr int kBlocks[] = {3, 4, 6, 3};
   GraphBuilder b("resnet50");
   Value x = b.input(kImageInput, DType::kFloat32, {batch, 3, network.image, network.image});
@@ -67,7 +67,7 @@ Graph build(const Network& network, std::int64_t batch) {
   x = b.global_average_pool("pool2", x);
   x = b.dense("fc", x, {.units = network.classes, .weight_init = Initializer::normal(0, 0.01)});
   const Value logits = b.rename(x, kLogitsValue);
-  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits}).value();
+  return b.finish({b.softmax_cross_entropy(kLossValue, logits, labels), logits});
 }
 
 Recipe recipe(std::int64_t batch, double rate) {
