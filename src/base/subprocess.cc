@@ -24,6 +24,8 @@ namespace {
 // them cannot overwrite another.
 constexpr int kHighDescriptor = 64;
 
+constexpr std::size_t kMostInPipe = 1 << 20;  // pipe(7): what an ordinary user may set
+
 // Reads a pipe to its end in a thread of its own and keeps the last bytes.
 class TailReader {
  public:
@@ -60,15 +62,17 @@ class TailReader {
     }
   }
 
-  // False at the end of the stream.
+  // False at the end of the stream. Takes at most what a pipe can hold: somebody who left the group
+  // may go on writing.
   bool take_available() {
     char block[4096];
-    for (;;) {
+    for (std::size_t taken = 0; taken < kMostInPipe; taken += sizeof block) {
       const ssize_t got = ::read(pipe_.get(), block, sizeof block);
       if (got < 0) return errno == EAGAIN || errno == EINTR;
       if (got == 0) return false;
       append(std::string_view(block, static_cast<std::size_t>(got)));
     }
+    return true;
   }
 
   void append(std::string_view text) {
@@ -119,7 +123,10 @@ struct ChildPlan {
 Status add_inherited(ChildPlan& plan, int ours, int theirs) {
   CHECK(theirs < kHighDescriptor, "a child descriptor must be small");
   Descriptor copy(::fcntl(ours, F_DUPFD_CLOEXEC, kHighDescriptor));
-  if (!copy.valid()) return file_error("pass descriptor", std::to_string(ours));
+  if (!copy.valid()) {
+    const Error error = file_error("pass descriptor", std::to_string(ours));
+    return failed(error.message + "; allow more open files: ulimit -n 256");
+  }
   plan.high.push_back(std::move(copy));
   plan.targets.push_back(theirs);
   return {};

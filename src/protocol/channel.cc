@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -14,6 +15,9 @@
 
 namespace gradstone {
 namespace {
+
+// `end` wakes nobody up: whoever waits looks again so often.
+constexpr std::int64_t kLookMs = 50;
 
 Error channel_error(std::string_view act) {
   return failed("channel: cannot " + std::string(act) + ": " +
@@ -32,17 +36,23 @@ Status Channel::send(const Json& message) {
   const std::string line = write_json(message) + "\n";
   std::string_view rest = line;
   while (!rest.empty()) {
-    const ssize_t sent = ::send(descriptor_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    const ssize_t sent =
+        ::send(descriptor_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EPIPE || errno == ECONNRESET) {
       return failed("channel: the other side is gone");
+    } else if (errno == EAGAIN) {
+      pollfd wait{descriptor_.get(), POLLOUT, 0};
+      ::poll(&wait, 1, kLookMs);
     } else if (errno != EINTR) {
       return channel_error("send");
     }
   }
   return {};
 }
+
+void Channel::end() { ::shutdown(descriptor_.get(), SHUT_RDWR); }
 
 std::optional<std::string> Channel::take_line() {
   const std::size_t end = buffer_.find('\n', scanned_);
@@ -64,11 +74,12 @@ Result<std::optional<Json>> Channel::receive(std::chrono::milliseconds timeout) 
       return unreadable("channel: a line of more than " + std::to_string(kMaxLine) + " bytes");
     }
     const std::int64_t left_ms = (deadline - monotonic_ns() + 999'999) / 1'000'000;
+    const std::int64_t wait_ms =
+        timeout.count() < 0 ? kLookMs : std::clamp<std::int64_t>(left_ms, 0, kLookMs);
     pollfd wait{descriptor_.get(), POLLIN, 0};
-    const int ready = ::poll(
-        &wait, 1, timeout.count() < 0 ? -1 : static_cast<int>(std::max<std::int64_t>(left_ms, 0)));
+    const int ready = ::poll(&wait, 1, static_cast<int>(wait_ms));
     if (ready < 0 && errno != EINTR) return channel_error("wait");
-    if (ready == 0) {
+    if (ready == 0 && timeout.count() >= 0 && left_ms <= kLookMs) {
       timed_out_ = true;
       return std::optional<Json>();
     }

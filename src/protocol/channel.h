@@ -25,6 +25,9 @@ class Channel {
   // longer than kMaxLine.
   Result<std::optional<Json>> receive(std::chrono::milliseconds timeout);
   bool timed_out() const { return timed_out_; }
+  // From any thread while the channel lives: `receive` gives what has arrived and then the end,
+  // `send` fails, whoever still holds the other side.
+  void end();
   int descriptor() const { return descriptor_.get(); }
 
   static constexpr std::size_t kMaxLine = 256u << 20;

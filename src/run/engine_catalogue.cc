@@ -146,7 +146,8 @@ std::string EngineCatalogue::installed() const {
     if (!list.empty()) list += ", ";
     list += to_string(engine);
   }
-  return list.empty() ? "none" : list;
+  if (list.empty()) list = "none";
+  return problems_.empty() ? list : list + "; unusable: " + problems_[0];
 }
 
 Error EngineCatalogue::unknown(const EngineReference& wanted, bool name_known) const {

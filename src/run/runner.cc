@@ -17,6 +17,7 @@
 #include "base/subprocess.h"
 #include "protocol/channel.h"
 #include "protocol/messages.h"
+#include "record/sample_names.h"
 #include "run/environment.h"
 #include "run/job.h"
 #include "run/limits.h"
@@ -64,9 +65,9 @@ class Conversation {
  public:
   Conversation(RunRecord& record, RunObserver& observer) : record_(record), observer_(observer) {}
 
-  // Returns, with the channel closed, when the worker has finished, has been refused, or is gone.
+  // Returns when the worker has finished, has been refused, or is gone.
   // Errors: what it sent is unreadable.
-  Status hold(Channel channel, const CoreHello& hello, const TrainJob& job) {
+  Status hold(Channel& channel, const CoreHello& hello, const TrainJob& job) {
     // A worker that is gone already is noticed when reading.
     (void)channel.send(to_json(CoreMessage(hello)));
     for (;;) {
@@ -74,6 +75,7 @@ class Conversation {
       if (!json) return {};
       WorkerMessage message = TRY(worker_message_from_json(*json));
       if (auto* finished = std::get_if<Finished>(&message)) {
+        if (finished->outcome == Outcome::kOk) TRY(check_trained(job.measure.steps));
         end_ = End{finished->outcome, std::move(finished->message)};
         return {};
       }
@@ -99,6 +101,16 @@ class Conversation {
   }
 
  private:
+  // `ok` needs what was asked for: every step tells its loss.
+  Status check_trained(std::int64_t wanted) const {
+    if (!greeted_) return unreadable("finished ok before hello");
+    const auto losses = record_.samples.find(std::string(sample_names::kLoss));
+    const std::size_t done = losses == record_.samples.end() ? 0 : losses->second.size();
+    if (done >= static_cast<std::size_t>(std::max<std::int64_t>(wanted, 1))) return {};
+    return unreadable("finished ok after " + std::to_string(done) + " steps" +
+                      (wanted > 0 ? " of " + std::to_string(wanted) : ""));
+  }
+
   Status greet(WorkerHello hello) {
     if (greeted_) return unreadable("a second hello");
     greeted_ = true;
@@ -256,11 +268,12 @@ Result<End> run_worker(const RunSpec& spec, const TrainJob& job, RunRecord& reco
   record.context["limits"] = {{"seconds", encode_number(limits.seconds)},
                               {"memory_bytes", limits.memory_bytes},
                               {"memory_by", cgroup ? "cgroup and watchdog" : "watchdog"}};
-  Watchdog watchdog(worker, limits, outside.stop);
+  Watchdog watchdog(worker, pair.ours, limits, outside.stop);
 
   Conversation conversation(record, outside.observer);
-  const Status heard = conversation.hold(std::move(pair.ours), hello_for(spec), job);
+  const Status heard = conversation.hold(pair.ours, hello_for(spec), job);
   Aftermath after{conversation, heard, limits, watchdog.finish()};
+  pair.ours.end();  // a worker that waits for us hears that we are done
   const bool refused = !heard.ok() || conversation.refused();
   after.leaving = see_off(worker, refused);
   after.kernel_killed = cgroup ? cgroup->has_killed() : out_of_memory_kills() > kills_before;

@@ -3,6 +3,7 @@
 #include "run/runner.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <cmath>
@@ -179,6 +180,14 @@ TEST_F(RunnerTest, RubbishIsACrashWithItsPlace) {
 
 TEST_F(RunnerTest, MessagesOutOfTurnAreRubbish) {
   EXPECT_EQ(run(phase_line("load")).message, "sent rubbish on the protocol: an event before hello");
+  EXPECT_EQ(run(std::string(kFinished)).message,
+            "sent rubbish on the protocol: finished ok before hello");
+  EXPECT_EQ(run_after_hello(std::string(kFinished)).message,
+            "sent rubbish on the protocol: finished ok after 0 steps");
+  spec.measure.steps = 3;
+  EXPECT_EQ(run_after_hello(samples_line("1,2") + std::string(kFinished)).message,
+            "sent rubbish on the protocol: finished ok after 2 steps of 3");
+  spec.measure.steps = 0;
   EXPECT_EQ(run_after_hello(kHelloLine).message, "sent rubbish on the protocol: a second hello");
   EXPECT_EQ(run_after_hello(fact_line("settings")).message,
             "sent rubbish on the protocol: a fact of section 'settings', which is the core's");
@@ -213,6 +222,20 @@ TEST_F(RunnerTest, StoppedBeforeItBegins) {
 TEST_F(RunnerTest, WhatAWorkerLeavesBehindDoesNotKeepTheRunWaiting) {
   const RunRecord record = run_after_hello("sleep 1000 &\nkill -ABRT $$\n");
   EXPECT_EQ(record.message, "the worker died of SIGABRT before its first phase");
+}
+
+// Out of the group, it is not killed with the worker either.
+TEST_F(RunnerTest, WhatLeftTheGroupDoesNotKeepTheRunWaiting) {
+  const std::string escape = "setsid sh -c 'echo $$ >" + folder.file("pid") +
+                             "; exec yes' &\nwhile [ ! -s " + folder.file("pid") +
+                             " ]; do :; done\n";
+  const std::string message = run_after_hello(phase_line("train") + escape + "exit 3\n").message;
+  EXPECT_TRUE(message.starts_with("the worker left with exit status 3 in phase train")) << message;
+  ::kill(std::stoi(read_file(folder.file("pid")).value()), SIGKILL);
+  ASSERT_TRUE(write_file(folder.file("pid"), "").ok());
+  spec.time_limit_seconds = 1;
+  EXPECT_EQ(run_after_hello(escape + "sleep 1000\n").outcome, Outcome::kTimedOut);
+  ::kill(std::stoi(read_file(folder.file("pid")).value()), SIGKILL);
 }
 
 TEST_F(RunnerTest, AWorkerThatNeverReadsItsJobIsHeldToItsTime) {

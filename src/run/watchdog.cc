@@ -19,8 +19,10 @@ std::int64_t deadline_after(double seconds) {
 
 }  // namespace
 
-Watchdog::Watchdog(Subprocess& child, const Limits& limits, const std::atomic<bool>& stop)
+Watchdog::Watchdog(Subprocess& child, Channel& channel, const Limits& limits,
+                   const std::atomic<bool>& stop)
     : child_(child),
+      channel_(channel),
       limits_(limits),
       stop_(stop),
       deadline_ns_(deadline_after(limits.seconds)),
@@ -74,6 +76,7 @@ bool Watchdog::look() {
     }
   }
   child_.kill_group();
+  channel_.end();
   return false;
 }
 

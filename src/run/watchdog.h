@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/subprocess.h"
+#include "protocol/channel.h"
 #include "run/limits.h"
 
 namespace gradstone {
@@ -28,8 +29,11 @@ struct Verdict {
 
 class Watchdog {
  public:
-  // `child` and `stop` must outlive it. Nobody may wait for the child before `finish`.
-  Watchdog(Subprocess& child, const Limits& limits, const std::atomic<bool>& stop);
+  // `child`, `channel` and `stop` must outlive it. Nobody may wait for the child before `finish`.
+  // When the child is gone or killed the channel is ended: what the child has left behind outside
+  // its group may still hold the other side.
+  Watchdog(Subprocess& child, Channel& channel, const Limits& limits,
+           const std::atomic<bool>& stop);
   ~Watchdog();
 
   // Ends the watch and tells what it did. Later calls tell the same.
@@ -40,6 +44,7 @@ class Watchdog {
   bool look();  // false once there is nothing left to watch
 
   Subprocess& child_;
+  Channel& channel_;
   const Limits limits_;
   const std::atomic<bool>& stop_;
   const std::int64_t deadline_ns_;
