@@ -168,6 +168,11 @@ TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
+bool path_exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::status(path, ignored).type() != std::filesystem::file_type::not_found;
+}
+
 Status make_folders(const std::string& path) {
   std::error_code code;
   std::filesystem::create_directories(path, code);

@@ -81,6 +81,8 @@ class TemporaryFolder {
   Descriptor lock_;
 };
 
+// Whether something is there; true also where that cannot be found out (opening it then says why).
+bool path_exists(const std::string& path);
 Status make_folders(const std::string& path);  // with all parents
 // Names in a folder, sorted; without "." and "..". Empty where there is no such folder.
 std::vector<std::string> list_folder(const std::string& path);

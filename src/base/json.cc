@@ -64,6 +64,10 @@ Result<Json> parse_json(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
+    if (text.empty()) return unreadable("not JSON: it is empty");
+    if (error.byte > text.size()) {
+      return unreadable("not JSON: it ends too early, after byte " + std::to_string(text.size()));
+    }
     return unreadable("not JSON: byte " + std::to_string(error.byte) + " of " +
                       std::to_string(text.size()));
   } catch (const Json::out_of_range&) {

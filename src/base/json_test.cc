@@ -29,6 +29,8 @@ TEST(Json, ANumberOutOfRangeIsAnError) { EXPECT_FALSE(parse_json("1e999").ok());
 
 TEST(Json, ErrorsNameThePlace) {
   EXPECT_EQ(parse_json("{\"a\": ]").error().message, "not JSON: byte 7 of 7");
+  EXPECT_EQ(parse_json("{\"a\": ").error().message, "not JSON: it ends too early, after byte 6");
+  EXPECT_EQ(parse_json("").error().message, "not JSON: it is empty");
   EXPECT_EQ(parse_json("[1e400]").error().message,
             "not JSON: a number is beyond the range of a double");
   const Json object = {{"shape", {1, "x"}}, {"big", 18446744073709551615ull}};

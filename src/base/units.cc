@@ -30,7 +30,7 @@ Result<double> parse_quantity(std::string_view text, std::span<const Unit> units
   if (code == std::errc() && std::isfinite(number) && number >= 0) {
     const std::string_view name(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
     for (const Unit& unit : units) {
-      if (unit.name == name) return number * unit.factor;
+      if (unit.name == name && std::isfinite(number * unit.factor)) return number * unit.factor;
     }
   }
   return usage_error("'" + std::string(text) + "' is not " + std::string(what));

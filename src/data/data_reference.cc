@@ -2,9 +2,10 @@
 // Data references: their text, and the table of what can be opened.
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <set>
 
 #include "base/suggest.h"
+#include "base/units.h"
 #include "data/data_set.h"
 #include "data/real_data.h"
 #include "data/synthetic.h"
@@ -83,20 +84,8 @@ Error unknown_name(std::string_view name) {
                      (hint.empty() ? "; known are " + known : hint));
 }
 
-template <class Integer>
-Result<Integer> parse_integer(std::string_view text) {
-  Integer value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return usage_error("'" + std::string(text) + "' is no whole number");
-  }
-  return value;
-}
-
 Result<std::int64_t> parse_count(std::string_view text) {
-  const std::int64_t value = TRY(parse_integer<std::int64_t>(text));
-  if (value < 1) return usage_error("'" + std::string(text) + "' is not positive");
-  return value;
+  return parse_integer<std::int64_t>(text, 1);
 }
 
 // The text up to `separator`, which is taken off `rest` with it.
@@ -109,8 +98,9 @@ std::string_view take_until(std::string_view& rest, char separator) {
 
 Result<Shape> parse_shape(std::string_view text) {
   Shape shape;
+  const auto crosses = std::count(text.begin(), text.end(), 'x');
   while (!text.empty()) shape.push_back(TRY(parse_count(take_until(text, 'x'))));
-  if (shape.size() != 3) return usage_error("expected three extents as in 3x64x64");
+  if (shape.size() != 3 || crosses != 2) return usage_error("expected three extents as in 3x64x64");
   return shape;
 }
 
@@ -148,9 +138,17 @@ Result<DataReference> parse_data_reference(std::string_view text) {
     }
     return reference;
   }
+  if (has_rest && (rest.empty() || rest.ends_with(','))) {
+    return usage_error("data synthetic: expected key=value after '" +
+                       std::string(text.substr(text.size() - 1)) + "'");
+  }
+  std::set<std::string_view> seen;
   while (!rest.empty()) {
     std::string_view value = take_until(rest, ',');
     const std::string_view key = take_until(value, '=');
+    if (!seen.insert(key).second) {
+      return usage_error("data synthetic: " + std::string(key) + " is given twice; give it once");
+    }
     TRY(set_synthetic(reference, key, value).within("data synthetic: " + std::string(key)));
   }
   return reference;

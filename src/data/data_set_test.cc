@@ -36,10 +36,20 @@ TEST(DataReferenceText, ErrorsSayWhatWouldBeRight) {
   EXPECT_EQ(message("mnist"), "data mnist: name its folder as in mnist:FOLDER");
   EXPECT_EQ(message("synthetic:clases=3"),
             "data synthetic: clases: unknown; known are shape, classes, train, test, seed");
-  EXPECT_EQ(message("synthetic:train=0"), "data synthetic: train: '0' is not positive");
+  EXPECT_EQ(message("synthetic:train=0"),
+            "data synthetic: train: '0' is too small; the least is 1");
+  EXPECT_EQ(message("synthetic:train=64,test=8,train=128"),
+            "data synthetic: train is given twice; give it once");
+  EXPECT_EQ(message("synthetic:"), "data synthetic: expected key=value after ':'");
+  EXPECT_EQ(message("synthetic:train=64,"), "data synthetic: expected key=value after ','");
+  EXPECT_EQ(message("synthetic:seed=18446744073709551616"),
+            "data synthetic: seed: '18446744073709551616' is too large; the most is "
+            "18446744073709551615");
+  EXPECT_EQ(message("synthetic:shape=3x4x4x"),
+            "data synthetic: shape: expected three extents as in 3x64x64");
   EXPECT_EQ(message("synthetic:shape=3x"),
             "data synthetic: shape: expected three extents as in 3x64x64");
-  EXPECT_EQ(message("synthetic:seed=1x"), "data synthetic: seed: '1x' is no whole number");
+  EXPECT_EQ(message("synthetic:seed=1x"), "data synthetic: seed: '1x' is not a whole number");
   EXPECT_EQ(parse_data_reference("x").error().kind, ErrorKind::kUsage);
 }
 

@@ -135,17 +135,17 @@ Status check(const DataReference& reference) {
   });
   if (shape.size() != 3 || !positive || shape[0] * shape[1] > kMaxSampleElements ||
       shape[0] * shape[1] * shape[2] > kMaxSampleElements) {
-    return usage_error("data synthetic: shape " + to_string(shape) +
+    return usage_error("shape " + to_string(shape) +
                        ", expected three positive extents CxHxW of at most " +
                        std::to_string(kMaxSampleElements) + " pixels");
   }
   if (reference.classes < 1 ||
       reference.classes > kMaxTableElements / (shape[0] * (shape[1] + shape[2]))) {
-    return usage_error("data synthetic: " + std::to_string(reference.classes) +
+    return usage_error(std::to_string(reference.classes) +
                        " classes of this shape; choose fewer, at least 1");
   }
   if (reference.train_count < 1 || reference.test_count < 1) {
-    return usage_error("data synthetic: train and test need at least one sample each");
+    return usage_error("train and test need at least one sample each");
   }
   return {};
 }
