@@ -19,6 +19,7 @@ Error sqlite_error(sqlite3* database, const std::string& path) {
   switch (no_space ? SQLITE_FULL : code) {
     case SQLITE_FULL:
       return failed(place + "the disk is full; free space or name another place with --store");
+    case SQLITE_ERROR:  // our statements are fixed: a table or column is not as we make it
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       return unreadable(place + "damaged or not a store (" + said +
@@ -33,7 +34,7 @@ Error sqlite_error(sqlite3* database, const std::string& path) {
       return failed(place + "cannot be opened or written (" + said +
                     "); check the permissions of file and folder or name another with --store");
     default:
-      return failed(place + said);
+      return failed(place + said + "; name another place with --store");
   }
 }
 

@@ -176,13 +176,22 @@ Status insert_rows(Database& database, const RunRecord& record) {
   return insert_series(database, record, run);
 }
 
-Result<std::optional<RunRecord>> load_rows(Database& database, std::string_view id) {
+namespace {
+
+struct LoadedRow {
+  std::int64_t number = 0;
+  RunRecord record;  // without context and samples
+  std::string context;
+};
+
+Result<std::optional<LoadedRow>> load_row(Database& database, std::string_view id) {
   Statement query = TRY(database.prepare(
       "SELECT number, plan, label, workload, size, engine, device, rank, world_size, started_ms, "
       "finished_ms, outcome, message, command, context FROM runs WHERE id = ?"));
   query.bind(1, id);
-  if (!TRY(query.step())) return std::optional<RunRecord>();
-  RunRecord record;
+  if (!TRY(query.step())) return std::optional<LoadedRow>();
+  LoadedRow row;
+  RunRecord& record = row.record;
   record.id = id;
   record.plan = query.text(1);
   record.label = query.text(2);
@@ -199,12 +208,28 @@ Result<std::optional<RunRecord>> load_rows(Database& database, std::string_view 
   record.outcome = *outcome;
   record.message = query.text(12);
   record.command = query.text(13);
-  Result<Json> context = parse_json(query.text(14));
+  row.number = query.integer(0);
+  row.context = query.text(14);
+  TRY(load_metrics(database, row.number, record));
+  return std::optional<LoadedRow>(std::move(row));
+}
+
+}  // namespace
+
+Result<std::optional<RunRecord>> load_figures(Database& database, std::string_view id) {
+  std::optional<LoadedRow> row = TRY(load_row(database, id));
+  if (!row) return std::optional<RunRecord>();
+  return std::optional<RunRecord>(std::move(row->record));
+}
+
+Result<std::optional<RunRecord>> load_rows(Database& database, std::string_view id) {
+  std::optional<LoadedRow> row = TRY(load_row(database, id));
+  if (!row) return std::optional<RunRecord>();
+  Result<Json> context = parse_json(row->context);
   if (!context.ok()) return broken_row(database, id, "context: " + context.error().message);
-  record.context = *std::move(context);
-  TRY(load_metrics(database, query.integer(0), record));
-  TRY(load_series(database, query.integer(0), record));
-  return std::optional<RunRecord>(std::move(record));
+  row->record.context = *std::move(context);
+  TRY(load_series(database, row->number, row->record));
+  return std::optional<RunRecord>(std::move(row->record));
 }
 
 }  // namespace gradstone

@@ -18,5 +18,7 @@ extern const char* const kCreateTables;
 Status insert_rows(Database& database, const RunRecord& record);
 // nullopt where there is none of that id. Unreadable where a row cannot be what we wrote.
 Result<std::optional<RunRecord>> load_rows(Database& database, std::string_view id);
+// The same without context and samples, which are not read.
+Result<std::optional<RunRecord>> load_figures(Database& database, std::string_view id);
 
 }  // namespace gradstone

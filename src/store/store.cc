@@ -17,6 +17,24 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+// A file of records rather than a name.
+bool is_record_file(std::string_view name) {
+  return name.ends_with(".json") || name.find('/') != std::string_view::npos;
+}
+
+// As new_id of run/plan.h makes them: 20261130-093512-3fa9c1.
+bool looks_like_id(std::string_view text) {
+  constexpr std::string_view kForm = "dddddddd-dddddd-xxxxxx";
+  if (text.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view allowed = kForm[i] == 'd'   ? "0123456789"
+                                     : kForm[i] == 'x' ? "0123456789abcdef"
+                                                       : "-";
+    if (allowed.find(text[i]) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 Error not_ours(const std::string& path, const std::string& what) {
   return unreadable("store " + path + ": " + what + "; name another file with --store");
 }
@@ -25,7 +43,15 @@ Error not_ours(const std::string& path, const std::string& what) {
 Result<bool> has_tables(Database& database) {
   const std::int64_t application = TRY(database.integer("PRAGMA application_id"));
   const std::int64_t version = TRY(database.integer("PRAGMA user_version"));
-  if (application == kStoreApplication && version == kStoreVersion) return true;
+  if (application == kStoreApplication && version == kStoreVersion) {
+    const std::int64_t tables = TRY(database.integer(
+        "SELECT count(*) FROM sqlite_master WHERE name IN ('runs', 'metrics', 'series')"));
+    if (tables == 3) return true;
+    return not_ours(database.path(), "damaged: a table is missing");
+  }
+  if (application == kStoreApplication && version < kStoreVersion) {
+    return not_ours(database.path(), "damaged: schema " + std::to_string(version));
+  }
   if (application == kStoreApplication) {
     return not_ours(database.path(), "written by a newer Gradstone (schema " +
                                          std::to_string(version) + ", this one knows " +
@@ -75,6 +101,21 @@ Result<std::string> store_path(std::string_view option,
   return usage_error("no place for the store: HOME is not set; name a file with --store");
 }
 
+Status check_label(std::string_view label) {
+  const auto refused = [&](const char* reason) {
+    return usage_error("'" + std::string(label) + "' " + reason + "; choose another");
+  };
+  if (label.empty()) return usage_error("a label needs at least one character");
+  if (std::string_view("@-[").find(label[0]) != std::string_view::npos) {
+    return refused("cannot be named again: it begins with @, - or [");
+  }
+  if (is_record_file(label) || label.ends_with(".safetensors")) {
+    return refused("cannot be named again: it reads as a file");
+  }
+  if (looks_like_id(label)) return refused("reads as the id of a run");
+  return {};
+}
+
 Result<Store> Store::open(const std::string& path, Mode mode, int busy_ms) {
   const bool create = mode == Mode::kCreate;
   if (create) {
@@ -83,7 +124,7 @@ Result<Store> Store::open(const std::string& path, Mode mode, int busy_ms) {
       return failed("store " + path + ": " + made.error().message +
                     "; name another place with --store");
     }
-  } else if (!std::filesystem::exists(path)) {
+  } else if (!path_exists(path)) {
     return failed("store " + path +
                   ": there is none yet; `gradstone run` makes it, or name one "
                   "with --store");
@@ -115,6 +156,10 @@ Result<std::size_t> Store::import(const std::vector<RunRecord>& records) {
   for (const RunRecord& record : records) {
     const std::optional<RunRecord> present = TRY(load_rows(database_, record.id));
     if (present && to_json(*present) == to_json(record)) continue;
+    if (present) {
+      return unreadable("run " + record.id + ": another record of this id is in " + path() +
+                        "; import into another with --store");
+    }
     TRY(insert(record));
     ++added;
   }
@@ -174,6 +219,17 @@ Result<std::vector<RunRecord>> Store::find(std::string_view name) {
   return load(TRY(ids_named(name)));
 }
 
+Result<std::vector<RunRecord>> Store::all_figures() {
+  const Transaction snapshot = TRY(Transaction::begin(database_, Transaction::Kind::kRead));
+  std::vector<RunRecord> records;
+  for (const std::string& id :
+       TRY(texts(database_, "SELECT id FROM runs ORDER BY started_ms, number"))) {
+    std::optional<RunRecord> record = TRY(load_figures(database_, id));
+    if (record) records.push_back(*std::move(record));
+  }
+  return records;
+}
+
 Result<std::vector<RunRecord>> Store::all() {
   const Transaction snapshot = TRY(Transaction::begin(database_, Transaction::Kind::kRead));
   return load(TRY(texts(database_, "SELECT id FROM runs ORDER BY started_ms, number")));
@@ -188,7 +244,7 @@ Result<std::vector<RunRecord>> read_records(const std::string& path) {
 }
 
 Result<std::vector<RunRecord>> find_records(std::string_view name, const std::string& store) {
-  if (name.ends_with(".json") || name.find('/') != std::string_view::npos) {
+  if (is_record_file(name)) {
     return read_records(std::string(name));
   }
   Store open_store = TRY(Store::open(store, Store::Mode::kExisting));

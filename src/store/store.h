@@ -20,6 +20,10 @@ namespace gradstone {
 Result<std::string> store_path(std::string_view option,
                                const std::function<std::string(const char*)>& variable);
 
+// Usage error, with the reason, for a label by which no run could ever be named again: one that
+// `find_records`, or a command line, reads as something else.
+Status check_label(std::string_view label);
+
 class Store {
  public:
   enum class Mode {
@@ -33,7 +37,7 @@ class Store {
   // One transaction, on disk when it returns. Failed if the id is taken.
   Status put(const RunRecord& record);
   // All or none. Records that are here already, unchanged, are skipped; answers how many are new.
-  // Failed for an id that is taken by another record.
+  // Unreadable for an id that is taken by another record.
   Result<std::size_t> import(const std::vector<RunRecord>& records);
 
   // By start, oldest first. `where` of the functions below is the name a person typed: an id, a
@@ -42,6 +46,8 @@ class Store {
   // unique.
   Result<std::vector<RunRecord>> find(std::string_view name);
   Result<std::vector<RunRecord>> all();
+  // All without context and samples, which are the bulk and need not be whole for a list.
+  Result<std::vector<RunRecord>> all_figures();
 
   const std::string& path() const { return database_.path(); }
 

@@ -97,14 +97,27 @@ TEST_F(StoreTest, FilesOfRecordsAreNamesToo) {
   EXPECT_EQ(find_records(file("none.json"), path_).error().kind, ErrorKind::kUnreadable);
 }
 
+TEST(CheckLabel, RefusesWhatReadsAsSomethingElse) {
+  for (const char* label : {"before", "2026", "20261130-093512-3fa9c", "20261130-093512-3fa9cg",
+                            "v1.2 @home", "a.jsonl"}) {
+    EXPECT_TRUE(check_label(label).ok()) << label;
+  }
+  for (const char* label :
+       {"", "@last", "-x", "[a]", "a/b", "x.json", "w.safetensors", "20261130-093512-3fa9c1"}) {
+    ASSERT_FALSE(check_label(label).ok()) << label;
+    EXPECT_EQ(check_label(label).error().kind, ErrorKind::kUsage) << label;
+  }
+}
+
 TEST_F(StoreTest, ImportSkipsWhatIsThereAndIsAllOrNothing) {
   Store store = create();
   ASSERT_TRUE(store.put(example("r1")).ok());
   EXPECT_EQ(store.import({example("r1"), example("r2")}).value(), 1u);
   RunRecord other = example("r1");
   other.message = "not the same";
-  EXPECT_EQ(store.import({example("r3"), other}).error().message,
-            "store " + path_ + ": run r1 is there already");
+  EXPECT_EQ(
+      store.import({example("r3"), other}).error().message,
+      "run r1: another record of this id is in " + path_ + "; import into another with --store");
   EXPECT_EQ(store.all().value().size(), 2u);
   EXPECT_FALSE(store.put(example("r2")).ok());
 }
@@ -169,8 +182,15 @@ TEST_F(StoreTest, MissingOrForeignFilesAreRefused) {
   ASSERT_TRUE(Database::open(foreign, true, 0).value().execute("CREATE TABLE t (a)").ok());
   EXPECT_THAT(open_error(foreign), HasSubstr("an SQLite database, but not of Gradstone"));
   create();
+  ASSERT_TRUE(Database::open(path_, false, 0).value().execute("DROP TABLE metrics").ok());
+  EXPECT_THAT(open_error(path_), HasSubstr("damaged: a table is missing"));
+  EXPECT_EQ(Store::open(path_, Store::Mode::kCreate).error().kind, ErrorKind::kUnreadable);
+  ASSERT_TRUE(write_file(path_, "").ok());
+  create();
   ASSERT_TRUE(Database::open(path_, false, 0).value().execute("PRAGMA user_version = 7").ok());
   EXPECT_THAT(open_error(path_), HasSubstr("newer Gradstone (schema 7, this one knows 1)"));
+  ASSERT_TRUE(Database::open(path_, false, 0).value().execute("PRAGMA user_version = -1").ok());
+  EXPECT_THAT(open_error(path_), HasSubstr("damaged: schema -1"));
   EXPECT_THAT(Store::open("/proc/none/records.db", Store::Mode::kCreate).error().message,
               HasSubstr("name another place with --store"));
   EXPECT_THAT(open_error(folder_.path()), HasSubstr("check the permissions of file and folder"));
@@ -217,6 +237,8 @@ TEST_F(StoreTest, BrokenRowsNameTheRun) {
   EXPECT_THAT(store.find("r1").error().message, HasSubstr("run r1: series 'empty' has changed"));
   ASSERT_TRUE(database.execute("UPDATE runs SET context = '{'").ok());
   EXPECT_THAT(store.find("r1").error().message, HasSubstr("run r1: context: not JSON"));
+  // A list is made of what is whole.
+  EXPECT_EQ(store.all_figures().value().at(0).metrics.size(), example("r1").metrics.size());
   ASSERT_TRUE(database.execute("UPDATE runs SET outcome = 'fine'").ok());
   EXPECT_THAT(store.find("r1").error().message, HasSubstr("outcome 'fine' is not known"));
 }
