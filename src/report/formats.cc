@@ -73,7 +73,7 @@ Table figures_of(const RunRecord& record) {
 
 void add_once(std::vector<std::string>& lines, std::string line) {
   if (line.empty() || std::find(lines.begin(), lines.end(), line) != lines.end()) return;
-  lines.push_back(std::move(line));
+  lines.push_back(printable(line));
 }
 
 std::vector<std::string> machine_lines(const std::vector<RunRecord>& records) {
@@ -87,8 +87,8 @@ std::vector<std::string> remarks(const std::vector<RunRecord>& records) {
   std::vector<std::string> lines;
   for (const RunRecord& record : records) {
     if (record.message.empty()) continue;
-    lines.push_back(record.id + " (" + record.engine +
-                    "): " + std::string(name_of(record.outcome)) + ": " + record.message);
+    lines.push_back(printable(record.id + " (" + record.engine + "): " +
+                              std::string(name_of(record.outcome)) + ": " + record.message));
   }
   for (const RunRecord& record : records) {
     const Result<std::vector<std::string>> warnings = strings_member(record.context, "warnings");

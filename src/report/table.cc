@@ -42,12 +42,22 @@ std::string cell_text(const Json& cell, bool plain) {
   return joined;
 }
 
-// A cell must not break its line, nor play with the terminal.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+// Length of the UTF-8 character at the beginning, by its first byte and the continuation bytes that
+// must follow; 0 where it is none. Surrogates and longer forms than needed are none (RFC 3629).
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
+  };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f)) return 0;
+  if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  return text;
+  return length;
 }
 
 std::vector<std::vector<std::string>> all_texts(const Table& table) {
@@ -55,7 +65,7 @@ std::vector<std::vector<std::string>> all_texts(const Table& table) {
   for (const Column& column : table.columns) rows[0].push_back(column.title);
   for (const std::vector<Json>& row : table.rows) {
     std::vector<std::string>& texts = rows.emplace_back();
-    for (const Json& cell : row) texts.push_back(one_line(cell_text(cell, false)));
+    for (const Json& cell : row) texts.push_back(printable(cell_text(cell, false)));
   }
   return rows;
 }
@@ -119,13 +129,35 @@ std::string markdown_cell(const std::string& text) {
 
 }  // namespace
 
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    text.remove_prefix(character.size());
+    const auto first = static_cast<unsigned char>(character[0]);
+    const bool control = first < ' ' || first == 0x7f ||
+                         (first == 0xc2 && static_cast<unsigned char>(character.back()) < 0xa0);
+    if (length == 0) {
+      result += '?';
+    } else if (control) {
+      result += ' ';
+    } else {
+      result += character;
+    }
+  }
+  return result;
+}
+
 std::size_t text_width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a continuation byte
   }));
 }
 
-std::string wrapped(std::string_view text, int width, int indent, std::string_view prefix) {
+std::string wrapped(std::string_view words, int width, int indent, std::string_view prefix) {
+  const std::string whole = printable(words);
+  std::string_view text = whole;
   std::string result(prefix);
   std::size_t column = text_width(prefix);
   bool at_start = true;

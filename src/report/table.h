@@ -36,9 +36,13 @@ std::string table_markdown(const Table& table);
 std::string table_csv(const Table& table);  // RFC 4180, lines end with \n
 Json table_json(const Table& table);        // an array of objects
 
+// Foreign text as it may go to a terminal: control characters are spaces (a cell breaks no line and
+// no engine plays with the terminal), bytes that are not UTF-8 are '?'.
+std::string printable(std::string_view text);
 // Terminal columns that UTF-8 text takes, counting one a code point.
 std::size_t text_width(std::string_view text);
 // `prefix` and `text`, broken at spaces; lines after the first begin with `indent` spaces.
+// The text is made printable.
 std::string wrapped(std::string_view text, int width, int indent, std::string_view prefix = "");
 
 }  // namespace gradstone

@@ -15,6 +15,23 @@ Table example() {
   return table;
 }
 
+TEST(Printable, LeavesTextAndTakesWhatPlaysWithTheTerminal) {
+  EXPECT_EQ(printable("na\u00efve \u20ac \U0001F600"), "na\u00efve \u20ac \U0001F600");
+  EXPECT_EQ(printable("a\x1b[2Jb\nc\x7f"
+                      "d\xc2\x9b"
+                      "1m"),
+            "a [2Jb c d 1m");
+  // RFC 3629: stray and missing continuations, overlong forms, surrogates, beyond U+10FFFF.
+  EXPECT_EQ(printable("\xff"
+                      "a\x80"
+                      "b\xc3"),
+            "?a?b?");
+  EXPECT_EQ(printable("\xc0\xaf"), "??");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???");
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????");
+  EXPECT_EQ(wrapped("died: \x1b[31mred\xff", 80, 2), "died:  [31mred?");
+}
+
 TEST(Table, TextAlignsAndDropsWhatDoesNotFit) {
   EXPECT_EQ(table_text(example(), {80, false}),
             "name     big number       x\n"
