@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_line.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cstdio>
+#include <sstream>
 
 #include "base/suggest.h"
 #include "cli/commands.h"
@@ -70,7 +68,7 @@ std::string examples_of(const CommandDef& command, const std::vector<Workload>& 
 }
 
 int print_error(const Error& error) {
-  fmt::print(stderr, "gradstone: {}\n", error.message);
+  say("gradstone: " + printable(error.message) + "\n");
   return exit_code_of(error.kind);
 }
 
@@ -98,6 +96,35 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error) {
   return usage_error(chosen[0]->get_name() + ": " + error.what() + "; see " + place);
 }
 
+// `--name=` gives an empty value; the parser would take the next argument in its place.
+Status check_arguments(int argc, char** argv) {
+  for (int i = 2; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
+      return usage_error(std::string(argv[1]) + ": " + std::string(argument) +
+                         " has an empty value; give one, or leave the option out");
+    }
+  }
+  return {};
+}
+
+// No option takes an empty value: a script's unset variable must not mean the default. Nor is an
+// option of the command the value of the one before.
+Status check_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string place = command.get_name() + ": " + option->get_name();
+    for (const std::string& value : option->results()) {
+      if (value.empty()) {
+        return usage_error(place + " has an empty value; give one, or leave it out");
+      }
+      if (value.starts_with("--") && command.get_option_no_throw(value) != nullptr) {
+        return usage_error(place + " has no value: " + value + " follows it");
+      }
+    }
+  }
+  return {};
+}
+
 // An unknown command, before anything else is looked at.
 Status check_command(int argc, char** argv) {
   if (argc < 2) return usage_error("a command is missing; see `gradstone --help`");
@@ -116,8 +143,12 @@ Status check_command(int argc, char** argv) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  fill_standard_descriptors();
   if (const Status known = check_command(argc, argv); !known.ok()) {
     return print_error(known.error());
+  }
+  if (const Status given = check_arguments(argc, argv); !given.ok()) {
+    return print_error(given.error());
   }
   const Surroundings surroundings = surroundings_of_process();
   CLI::App app(
@@ -137,12 +168,18 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
+    std::ostringstream text;
+    const int code = app.exit(request, text, text);
+    const Status told = emit(text.str(), "");
+    return told.ok() ? code : print_error(told.error());
   } catch (const CLI::ParseError& error) {
     return print_error(parse_error(app, error));
   }
   for (std::size_t i = 0; i < kCommands.size(); ++i) {
     if (!commands[i]->parsed()) continue;
+    if (const Status given = check_values(*commands[i]); !given.ok()) {
+      return print_error(given.error());
+    }
     const Result<int> code = actions[i]();
     return code.ok() ? *code : print_error(code.error());
   }

@@ -95,8 +95,10 @@ std::string findings_text(const DoctorFacts& facts, const EngineCatalogue& catal
 
 Result<int> doctor(const Options& options, const Surroundings& surroundings) {
   TRY(find_report_format(options.format));
+  const std::string store = TRY(chosen_store(options.store));
+  TRY(check_output(options.output, store));
   const EngineCatalogue catalogue = EngineCatalogue::read(EngineCatalogue::default_folders());
-  const DoctorFacts facts = gather(TRY(chosen_store(options.store)), catalogue);
+  const DoctorFacts facts = gather(store, catalogue);
   const std::string text =
       options.format == "table"
           ? findings_text(facts, catalogue, surroundings.style)

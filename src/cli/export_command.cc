@@ -18,6 +18,7 @@ struct Options {
 
 Result<std::vector<RunRecord>> chosen_records(const Options& options) {
   const std::string path = TRY(chosen_store(options.store));
+  TRY(check_output(options.output, path));
   Store store = TRY(Store::open(path, Store::Mode::kExisting));
   if (options.runs.empty()) return store.all();
   std::vector<RunRecord> records;

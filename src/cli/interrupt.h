@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and termination as a flag that the runner looks at. A second signal ends the program at
+// Ctrl-C, termination and a closed terminal as a flag that the runner looks at. A second signal ends the program at
 // once.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace gradstone {
 
-// From now on SIGINT and SIGTERM set the flag. One flag for the process: a signal handler has no
+// From now on SIGINT, SIGTERM and SIGHUP set the flag. One flag for the process: a signal handler has no
 // other way to reach it.
 const std::atomic<bool>& watch_interrupts();
 

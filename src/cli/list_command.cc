@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <array>
-#include <filesystem>
 #include <memory>
 
 #include "analysis/metric_catalogue.h"
+#include "base/files.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -57,6 +57,9 @@ Result<Table> list_engines(const Options&) {
   Table table;
   table.columns = {{"engine"}, {"kind"}, {"summary"}, {"executable", false, 1}};
   const EngineCatalogue catalogue = EngineCatalogue::read(EngineCatalogue::default_folders());
+  for (const std::string& problem : catalogue.problems()) {
+    say("gradstone: unusable: " + printable(problem) + "\n");
+  }
   for (const EngineManifest& engine : catalogue.engines()) {
     table.rows.push_back({to_string(engine), engine.kind, engine.summary, engine.executable});
   }
@@ -101,9 +104,10 @@ Result<Table> list_runs(const Options& options) {
                    {"workload"}, {"size", false, 4},     {"engine"},
                    {"outcome"},  {"throughput", true, 3}};
   const std::string path = TRY(chosen_store(options.store));
-  if (!std::filesystem::exists(path)) return table;
+  // No run yet is an empty list, but a store that was named is wanted.
+  if (options.store.empty() && !path_exists(path)) return table;
   Store store = TRY(Store::open(path, Store::Mode::kExisting));
-  for (const RunRecord& record : TRY(store.all())) {
+  for (const RunRecord& record : TRY(store.all_figures())) {
     const auto rate = record.metrics.find("throughput");
     table.rows.push_back({record.id, time_text(record.started_ms), record.label, record.workload,
                           record.size, record.engine, name_of(record.outcome),
@@ -130,6 +134,8 @@ Result<int> list(const Options& options, const Surroundings& surroundings) {
   for (const ListDef& each : kLists) {
     names.push_back(each.name);
     if (each.name != options.what) continue;
+    const Result<std::string> store = chosen_store(options.store);  // most lists need none
+    TRY(check_output(options.output, store.ok() ? *store : ""));
     const Table table = TRY(each.make(options));
     TRY(emit(TRY(write_list(table, each.name, options.format, surroundings.style)),
              options.output));

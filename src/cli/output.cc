@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -27,20 +28,66 @@ int terminal_width() {
   return width > 0 ? width : kDefaultWidth;
 }
 
+bool is_stdout(const std::string& file) { return file.empty() || file == "-"; }
+
+// A device or pipe must be written to, not replaced.
+bool is_special(const std::string& file) {
+  std::error_code code;
+  return std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code code;
+  if (std::filesystem::equivalent(a, b, code)) return true;
+  // One that is not there yet.
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(a, code);
+  return !code && whole == std::filesystem::weakly_canonical(b, code) && !code;
+}
+
+// Leaves nothing behind.
+Status check_writable(const std::string& file) {
+  std::error_code code;
+  if (std::filesystem::is_directory(file, code)) return failed("'" + file + "' is a folder");
+  if (!is_special(file)) {
+    TRY(AtomicFile::create(file));
+    return {};
+  }
+  if (::access(file.c_str(), W_OK) != 0) return file_error("write", file);
+  return {};
+}
+
 }  // namespace
 
 Status emit(std::string_view text, const std::string& file) {
-  if (!file.empty() && file != "-") {
-    // A device or pipe must be written to, not replaced.
-    std::error_code code;
-    const bool special =
-        std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code);
-    return special ? write_file(file, text) : write_file_atomically(file, text);
+  if (!is_stdout(file)) {
+    return is_special(file) ? write_file(file, text) : write_file_atomically(file, text);
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return file_error("write", "standard output");
   }
   return {};
+}
+
+void say(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+void fill_standard_descriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Read-only: a report that goes nowhere is still an error.
+    if (::fcntl(number, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
+Status check_output(const std::string& file, const std::string& store) {
+  if (is_stdout(file)) return {};
+  if (same_file(file, store)) {
+    return usage_error("--output: '" + file + "' is the store; name another file");
+  }
+  const Status writable = check_writable(file).within("--output");
+  if (writable.ok()) return {};
+  return failed(writable.error().message + "; name another file");
 }
 
 Surroundings surroundings_of_process() {

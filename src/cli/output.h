@@ -13,6 +13,16 @@ namespace gradstone {
 // To stdout ("" or "-") or a file, whole or not at all. Failed if it could not be written.
 Status emit(std::string_view text, const std::string& file);
 
+// To stderr. Where that cannot be written nobody could be told so: it is passed over.
+void say(std::string_view text);
+// Descriptors 0 to 2 that the program was started without; else a file would be opened under their
+// numbers and written to.
+void fill_standard_descriptors();
+
+// Whether `emit` to that file can succeed, before work is done for it: the folder is there and lets
+// a file be made, and the file is not the store itself.
+Status check_output(const std::string& file, const std::string& store);
+
 // Width and colours that the environment allows (terminal, COLUMNS, NO_COLOR, TERM=dumb).
 Surroundings surroundings_of_process();
 

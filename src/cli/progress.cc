@@ -7,7 +7,9 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "cli/output.h"
 #include "report/figures.h"
+#include "report/table.h"
 
 namespace gradstone {
 namespace {
@@ -70,19 +72,19 @@ void ProgressPrinter::show() {
   const std::int64_t now = monotonic_ns();
   if (now - last_ns_ < kRedrawNs) return;
   last_ns_ = now;
-  std::string line = progress_line(state_);
+  std::string line = printable(progress_line(state_));  // an engine names its phases
   if (mode_ == ProgressMode::kPhases) {
-    fmt::print(stderr, "{}\n", line);
+    say(line + "\n");
     return;
   }
   // A line that is broken by the terminal could not be taken away again.
   if (static_cast<int>(line.size()) >= width_) line.resize(static_cast<std::size_t>(width_ - 1));
-  fmt::print(stderr, "{}{}", kEraseLine, line);
+  say(kEraseLine + line);
   shown_ = true;
 }
 
 void ProgressPrinter::clear() {
-  if (shown_) fmt::print(stderr, "{}", kEraseLine);
+  if (shown_) say(kEraseLine);
   shown_ = false;
 }
 

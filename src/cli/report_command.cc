@@ -19,6 +19,7 @@ struct Options {
 Result<int> report(const Options& options, const Surroundings& surroundings) {
   const ReportFormat* format = TRY(find_report_format(options.format));
   const std::string store = TRY(chosen_store(options.store));
+  TRY(check_output(options.output, store));
   std::vector<RunRecord> records;
   for (const std::string& name : options.runs) {
     std::vector<RunRecord> found = TRY(find_records(name, store));

@@ -64,7 +64,7 @@ Status check_data(const std::vector<RunSpec>& plan, const std::vector<Workload>&
     const WorkloadInput& input = size_of(spec, workloads).input;
     const DataReference reference = TRY(parse_data_reference(spec.data));
     TRY(open_data(reference, {input.sample_shape, input.classes})
-            .within("workload " + spec.workload + ": data " + spec.data));
+            .within("workload " + spec.workload));
   }
   return {};
 }
@@ -166,7 +166,11 @@ Result<int> execute(const RunOptions& options, const Surroundings& surroundings,
                     const std::vector<RunSpec>& plan, const std::vector<Workload>& workloads) {
   const ReportFormat* format = TRY(find_report_format(options.format));
   TRY(check_data(plan, workloads));
+  if (const std::string& weights = plan[0].weights_in; !weights.empty()) {
+    TRY(TensorFile::open(weights).within("--weights"));
+  }
   const std::string path = TRY(chosen_store(options.store));
+  TRY(check_output(options.output, path));
   Session session(options, surroundings, TRY(Store::open(path, Store::Mode::kCreate)));
   const bool at_once = format->one_by_one && options.output.empty();
   Status state;
@@ -178,7 +182,10 @@ Result<int> execute(const RunOptions& options, const Surroundings& surroundings,
       TRY(emit(format->write({session.records().back()}, surroundings.style), ""));
   }
   if (!at_once) {
-    TRY(emit(format->write(session.records(), surroundings.style), options.output));
+    const Status told = emit(format->write(session.records(), surroundings.style), options.output);
+    if (!told.ok()) {
+      return failed(told.error().message + "; the runs are in the store: `gradstone report`");
+    }
   }
   TRY(state);
   if (session.interrupted()) return kExitInterrupted;

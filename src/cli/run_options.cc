@@ -2,10 +2,14 @@
 #include "cli/run_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
 
 #include "base/suggest.h"
 #include "base/units.h"
 #include "cli/output.h"
+#include "report/table.h"
+#include "store/store.h"
 
 namespace gradstone {
 namespace {
@@ -14,20 +18,16 @@ void add_what(CLI::App& app, RunOptions& options) {
   const std::string group = "What to run (lists by comma make every combination)";
   app.add_option("-w,--workload", options.workloads, "see `gradstone list workloads`")
       ->required()
-      ->delimiter(',')
       ->type_name("NAME,...")
       ->group(group);
   app.add_option("-e,--engine", options.engines,
                  "NAME[@VERSION], or all: every framework found (default)")
-      ->delimiter(',')
       ->type_name("NAME,...")
       ->group(group);
   app.add_option("-b,--batch", options.batches, "samples a step (default: of the workload)")
-      ->delimiter(',')
       ->type_name("N,...")
       ->group(group);
   app.add_option("-t,--threads", options.threads, "of the engine (default: every CPU)")
-      ->delimiter(',')
       ->type_name("N,...")
       ->group(group);
   app.add_option("--size", options.size, "of the workload: tiny, small (default), paper")
@@ -106,6 +106,57 @@ Result<DropoutMode> dropout_mode(const std::string& text) {
   return usage_error("--dropout: unknown mode '" + text + "'; it is native or shared");
 }
 
+// 2^31 epochs of at most 2^32 steps are still countable.
+constexpr std::int64_t kMostEpochs = std::int64_t{1} << 31;
+
+// The elements of lists by comma; `-b 8 -b 16,32` is three.
+Result<std::vector<std::string>> split_lists(std::string_view option,
+                                             const std::vector<std::string>& lists) {
+  std::vector<std::string> elements;
+  for (const std::string& list : lists) {
+    for (std::size_t from = 0; from <= list.size();) {
+      const std::size_t comma = std::min(list.find(',', from), list.size());
+      elements.push_back(list.substr(from, comma - from));
+      if (elements.back().empty()) {
+        return usage_error(std::string(option) + ": '" + list + "' has an empty element");
+      }
+      from = comma + 1;
+    }
+  }
+  return elements;
+}
+
+template <class Integer>
+Result<std::vector<Integer>> counts(std::string_view option,
+                                    const std::vector<std::string>& lists) {
+  std::vector<Integer> numbers;
+  for (const std::string& text : TRY(split_lists(option, lists))) {
+    numbers.push_back(TRY(parse_integer<Integer>(text, 1).within(option)));
+  }
+  return numbers;
+}
+
+// Sets what was given; leaves the default of what was not.
+template <class Integer>
+Status read_number(std::string_view option, const std::string& text, Integer& number, Integer least,
+                   Integer most = std::numeric_limits<Integer>::max()) {
+  if (!text.empty()) number = TRY(parse_integer<Integer>(text, least, most).within(option));
+  return {};
+}
+
+Status read_numbers(const RunOptions& options, RunSpec& common) {
+  TRY(read_number<std::uint64_t>("--seed", options.seed, common.seed, 0));
+  TRY(read_number<std::int64_t>("--steps", options.steps, common.measure.steps, 1));
+  TRY(read_number<std::int64_t>("--epochs", options.epochs, common.measure.epochs, 1, kMostEpochs));
+  if (!options.time_limit.empty()) {
+    common.time_limit_seconds = TRY(parse_seconds(options.time_limit).within("--time-limit"));
+  }
+  if (options.memory_limit.empty()) return {};
+  common.memory_limit_bytes = TRY(parse_bytes(options.memory_limit).within("--memory-limit"));
+  if (common.memory_limit_bytes > 0) return {};
+  return usage_error("--memory-limit must be more than 0; leave it out for the default");
+}
+
 }  // namespace
 
 void add_run_options(CLI::App& app, RunOptions& options) {
@@ -119,29 +170,25 @@ Result<PlanRequest> plan_request(const RunOptions& options) {
     return usage_error("--quiet and --verbose exclude each other; give one");
   }
   PlanRequest request;
-  request.workloads = options.workloads;
-  request.engines = options.engines;
-  request.batches = options.batches;
-  request.threads = options.threads;
+  request.workloads = TRY(split_lists("--workload", options.workloads));
+  request.engines = TRY(split_lists("--engine", options.engines));
+  request.batches = TRY(counts<std::int64_t>("--batch", options.batches));
+  request.threads = TRY(counts<int>("--threads", options.threads));
   RunSpec& common = request.common;
   common.size = options.size;
   common.dtype = TRY(training_dtype(options.dtype));
   common.device = options.device;
   common.math = options.math;
   common.deterministic = options.deterministic;
-  common.seed = options.seed;
   common.dropout = TRY(dropout_mode(options.dropout));
-  common.measure.steps = options.steps;
-  common.measure.epochs = options.epochs;
   common.measure.evaluate = !options.no_evaluation;
   common.data = options.data;
+  if (!options.label.empty()) TRY(check_label(options.label).within("--label"));
+  if (printable(options.label) != options.label) {
+    return usage_error("--label: control characters, or not UTF-8; choose another");
+  }
   common.label = options.label;
-  if (!options.time_limit.empty()) {
-    common.time_limit_seconds = TRY(parse_seconds(options.time_limit).within("--time-limit"));
-  }
-  if (!options.memory_limit.empty()) {
-    common.memory_limit_bytes = TRY(parse_bytes(options.memory_limit).within("--memory-limit"));
-  }
+  TRY(read_numbers(options, common));
   return request;
 }
 

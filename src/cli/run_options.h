@@ -14,16 +14,15 @@ class App;
 
 namespace gradstone {
 
+// Lists and numbers are text here: plan_request reads them, and is stricter than CLI11. "" is what
+// was not given (the command line refuses empty values).
 struct RunOptions {
   std::vector<std::string> workloads;
   std::vector<std::string> engines = {"all"};
-  std::vector<std::int64_t> batches;
-  std::vector<int> threads;
+  std::vector<std::string> batches, threads;
   std::string size, data, device = "cpu", math, label, weights;
   std::string dtype = "float32", dropout = "native";
-  std::string time_limit, memory_limit;
-  std::int64_t steps = 0, epochs = 0;
-  std::uint64_t seed = 1;
+  std::string steps, epochs, seed, time_limit, memory_limit;
   bool deterministic = false, no_evaluation = false;
   // Not of the runs themselves:
   bool save = false, dry_run = false, quiet = false, verbose = false, strict = false;
@@ -32,7 +31,8 @@ struct RunOptions {
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
-// Usage error for text that is no dtype, duration, size ...
+// Usage error for text that is no dtype, number, duration, size ... or a label that could not be
+// named again.
 Result<PlanRequest> plan_request(const RunOptions& options);
 
 }  // namespace gradstone
