@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "base/files.h"
@@ -19,23 +15,15 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Held while a store is opened, so that two programs that both find no file do not both make its
-// tables. The kernel drops the lock with the process.
-Descriptor lock_folder(const std::string& folder) {
-  Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (descriptor.valid()) ::flock(descriptor.get(), LOCK_EX);
-  return descriptor;
-}
-
 Error not_ours(const std::string& path, const std::string& what) {
   return unreadable("store " + path + ": " + what + "; name another file with --store");
 }
 
-// Makes the tables of an empty file; refuses what is not ours.
-Status prepare_tables(Database& database) {
+// True: a store of this version. False: an empty file. An error for everything else.
+Result<bool> is_store(Database& database) {
   const std::int64_t application = TRY(database.integer("PRAGMA application_id"));
   const std::int64_t version = TRY(database.integer("PRAGMA user_version"));
-  if (application == kStoreApplication && version == kStoreVersion) return {};
+  if (application == kStoreApplication && version == kStoreVersion) return true;
   if (application == kStoreApplication) {
     return not_ours(database.path(), "written by a newer Gradstone (schema " +
                                          std::to_string(version) + ", this one knows " +
@@ -44,8 +32,14 @@ Status prepare_tables(Database& database) {
   if (TRY(database.integer("SELECT count(*) FROM sqlite_master")) > 0 || application != 0) {
     return not_ours(database.path(), "an SQLite database, but not of Gradstone");
   }
-  TRY(database.execute("PRAGMA journal_mode = WAL"));
+  return false;
+}
+
+// Makes the tables of an empty file; refuses what is not ours.
+Status prepare_tables(Database& database) {
+  if (TRY(is_store(database))) return {};
   Transaction transaction = TRY(Transaction::begin(database, Transaction::Kind::kWrite));
+  if (TRY(is_store(database))) return {};  // another program was first
   TRY(database.execute(kCreateTables));
   const std::string pragmas = "PRAGMA application_id = " + std::to_string(kStoreApplication) +
                               "; PRAGMA user_version = " + std::to_string(kStoreVersion);
@@ -91,10 +85,10 @@ Result<Store> Store::open(const std::string& path, Mode mode, int busy_ms) {
                   ": there is none yet; `gradstone run` makes it, or name one "
                   "with --store");
   }
-  const Descriptor lock = lock_folder(folder_of(path));
   Database database = TRY(Database::open(path, create, busy_ms));
   TRY(database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   TRY(prepare_tables(database));
+  TRY(database.use_write_ahead_log(busy_ms));
   return Store(std::move(database));
 }
 
