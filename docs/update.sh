@@ -10,3 +10,8 @@ cd "$(dirname "$0")"
   printf '`src/analysis/metric_catalogue.cc` by `docs/update.sh`.\n\n'
   "$gradstone" list metrics --format md
 } >metrics.md
+{
+  printf '# Operators\n\nWhat a graph is made of: ONNX operators (opset 17), and the operators of our own domain that backward passes are\n'
+  printf 'made of (`src/graph/gradient_ops.h`). Printed from the operator table by `docs/update.sh`.\n\n'
+  "$gradstone" list operators --format md
+} >operators.md

@@ -76,6 +76,7 @@ class TorchEngine : public Engine {
     description_.dtypes = {DType::kFloat32, DType::kFloat64};
     description_.devices = {"cpu"};
     description_.device_note = "the worker links only the part of LibTorch for the CPU";
+    description_.second_order = true;
     description_.separable_phases = true;
     description_.node_hooks = true;
     description_.native_dropout = true;

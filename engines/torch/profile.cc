@@ -54,7 +54,8 @@ void Profiler::enter(Phase phase, const std::string& node) {
 }
 
 std::string Profiler::node_of(std::int64_t sequence_number) const {
-  if (phase_ != Phase::kBackward || sequence_number < 0) return node_;
+  if (phase_ != Phase::kBackward) return node_;
+  if (sequence_number < 0) return "";
   const auto number = static_cast<std::uint64_t>(sequence_number);
   const auto after =
       std::upper_bound(nodes_.begin(), nodes_.end(), number,
@@ -63,7 +64,13 @@ std::string Profiler::node_of(std::int64_t sequence_number) const {
 }
 
 void Profiler::operator_begins(const char* label, std::int64_t sequence_number) {
-  if (depth_++ > 0) return;
+  if (depth_++ > 0) {
+    // Autograd's evaluation of a function, which has no number, calls the function, which has.
+    if (depth_ > 2 || phase_ != Phase::kBackward || sequence_number < 0) return;
+    events_.back().node = node_of(sequence_number);
+    events_.back().label = label;
+    return;
+  }
   ProfileEvent& event = events_.emplace_back();
   event.node = node_of(sequence_number);
   event.label = label;

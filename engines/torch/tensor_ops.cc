@@ -238,16 +238,27 @@ struct BatchNorm {
   bool training, in_place, population;
   double momentum;  // as ATen counts it: weight of the new value
   double epsilon;
-  double samples;  // elements of a channel
+  double samples;       // elements of a channel
+  Shape channel_shape;  // [channels, 1, ...] that broadcasts with x
 
   void operator()(at::Tensor* v) const {
-    if (!training) {
+    if (training) {
+      train(v);
+    } else if (v[mean].requires_grad() || v[variance].requires_grad()) {
+      // ATen's own has no gradient with respect to the statistics.
+      const at::Tensor factor =
+          (per_channel(v[variance]) + epsilon).rsqrt() * per_channel(v[scale]);
+      v[y] = (v[x] - per_channel(v[mean])) * factor + per_channel(v[bias]);
+    } else {
       v[y] =
           at::batch_norm(v[x], v[scale], v[bias], v[mean], v[variance], false, 0, epsilon, false);
-      return;
     }
-    // variable_data: autograd keeps the statistics for its backward pass, which does not read them,
-    // and would else complain that they have changed.
+  }
+
+ private:
+  at::Tensor per_channel(const at::Tensor& value) const { return value.reshape(channel_shape); }
+
+  void train(at::Tensor* v) const {
     at::Tensor new_mean = v[mean].variable_data();
     at::Tensor new_variance = v[variance].variable_data();
     if (!in_place) {
@@ -258,8 +269,10 @@ struct BatchNorm {
     if (correction != 1) new_variance.div_(correction);
     const bool single = population && samples == 1;  // the population variance is 0
     const at::Tensor kept = single ? new_variance.mul(1 - momentum) : at::Tensor();
-    v[y] = at::batch_norm(v[x], v[scale], v[bias], new_mean, new_variance, true, momentum, epsilon,
-                          false);
+    // variable_data: autograd keeps the statistics though its backward pass does not read them, and
+    // would else complain of what is written to them below.
+    v[y] = at::batch_norm(v[x], v[scale], v[bias], new_mean, new_variance.variable_data(), true,
+                          momentum, epsilon, false);
     if (correction != 1) new_variance.mul_(correction);
     if (single) new_variance.copy_(kept);
     if (in_place) return;
@@ -279,6 +292,8 @@ Result<Step> lower_batch_norm(const LoweringContext& context) {
   norm.momentum = 1 - attribute_or(node, "momentum", 0.9);
   norm.epsilon = attribute_or(node, "epsilon", 1e-5);
   norm.samples = static_cast<double>(element_count(shape) / shape[1]);
+  norm.channel_shape = Shape(shape.size() - 1, 1);
+  norm.channel_shape[0] = shape[1];
   return Step(norm);
 }
 

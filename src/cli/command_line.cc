@@ -33,7 +33,7 @@ constexpr std::array<CommandDef, 6> kCommands = {{
      "  gradstone run -w FIRST --engine all --label before --format json -o before.json\n"
      "  gradstone run -w LAST --engine all --dry-run",
      define_run},
-    {"list", "what there is: workloads, engines, data, metrics, runs",
+    {"list", "what there is: workloads, engines, data, metrics, operators, runs",
      "  gradstone list workloads\n"
      "  gradstone list workloads --format json\n"
      "  gradstone list runs",

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/workload_counts.h"
 #include "data/data_set.h"
+#include "graph/op_table.h"
 #include "report/figures.h"
 #include "report/lists.h"
 #include "run/engine_catalogue.h"
@@ -80,6 +81,20 @@ Result<Table> list_metrics(const Options&) {
   return table;
 }
 
+Result<Table> list_operators(const Options&) {
+  Table table;
+  table.columns = {{"operator"}, {"domain"}, {"attributes", false, 1}, {"gradient"}, {"summary"}};
+  for (const OpDef& op : op_table()) {
+    std::string attributes;
+    for (const AttributeDef& attribute : op.attributes) {
+      attributes += (attributes.empty() ? "" : ", ") + std::string(attribute.name);
+    }
+    table.rows.push_back({op.name, op.domain.empty() ? "onnx" : op.domain, attributes,
+                          op.gradient != nullptr ? "yes" : "no", op.summary});
+  }
+  return table;
+}
+
 Result<Table> list_runs(const Options& options) {
   Table table;
   table.columns = {{"run"},      {"started", false, 2},  {"label", false, 1},
@@ -102,11 +117,12 @@ struct ListDef {
   const char* help;
   Result<Table> (*make)(const Options&);
 };
-constexpr std::array<ListDef, 5> kLists = {
+constexpr std::array<ListDef, 6> kLists = {
     {{"workloads", "with parameters and FLOPs a sample, for each size", list_workloads},
      {"engines", "installed here", list_engines},
      {"data", "what --data takes", list_data},
      {"metrics", "every figure, its unit and how it is computed", list_metrics},
+     {"operators", "what a graph is made of", list_operators},
      {"runs", "what the store holds", list_runs}}};
 
 Result<int> list(const Options& options, const Surroundings& surroundings) {

@@ -168,13 +168,18 @@ Result<int> execute(const RunOptions& options, const Surroundings& surroundings,
   TRY(check_data(plan, workloads));
   const std::string path = TRY(chosen_store(options.store));
   Session session(options, surroundings, TRY(Store::open(path, Store::Mode::kCreate)));
+  const bool at_once = format->one_by_one && options.output.empty();
   Status state;
   for (std::size_t i = 0; i < plan.size() && state.ok() && !session.interrupted(); ++i) {
     state = session.run(plan[i], *find_workload(workloads, plan[i].workload),
                         fmt::format("[{}/{}] {} {}", i + 1, plan.size(), plan[i].workload,
                                     to_string(plan[i].engine)));
+    if (at_once && session.records().size() == i + 1)
+      TRY(emit(format->write({session.records().back()}, surroundings.style), ""));
   }
-  TRY(emit(format->write(session.records(), surroundings.style), options.output));
+  if (!at_once) {
+    TRY(emit(format->write(session.records(), surroundings.style), options.output));
+  }
   TRY(state);
   if (session.interrupted()) return kExitInterrupted;
   return exit_code_of(finished_runs(session.records(), options.engines), options.strict);

@@ -36,10 +36,11 @@ struct MetricValue {
 };
 
 struct RunRecord {
-  std::string id;                      // "20261130-093512-3fa9c1": unique, sorts by start
-  std::string plan;                    // id of the command that made it
-  std::string label;                   // as given by --label
-  std::string workload, size, engine;  // engine as "name@version"
+  std::string id;     // "20261130-093512-3fa9c1": unique, sorts by start
+  std::string plan;   // id of the command that made it
+  std::string label;  // as given by --label
+  std::string workload, size,
+      engine;  // engine as "name@version", with ":argument" where one was given
   int rank = 0, world_size = 1;
   std::string device = "cpu";
   std::int64_t started_ms = 0;   // Unix time

@@ -168,7 +168,7 @@ constexpr std::array<ReportFormat, 5> kFormats = {
     {{"table", "for a terminal", write_table},
      {"md", "Markdown", write_markdown},
      {"json", "one document with everything, schema gradstone/1", write_json_format},
-     {"jsonl", "the same, one record a line", write_json_lines},
+     {"jsonl", "the same, one record a line, each as soon as it is done", write_json_lines, true},
      {"csv", "one line a figure", write_csv}}};
 
 std::string text_or(const Json& object, const char* key) {

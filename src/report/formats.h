@@ -16,6 +16,8 @@ struct ReportFormat {
   std::string_view name;
   std::string_view help;
   std::string (*write)(const std::vector<RunRecord>& records, const TextStyle& style) = nullptr;
+  bool one_by_one =
+      false;  // several records are written as each alone, so they can be as they come
 };
 
 std::span<const ReportFormat> report_formats();  // the default first

@@ -89,7 +89,7 @@ TEST_F(FakeKernel, SharedPagesCountOnceWhereItMatters) {
 TEST_F(FakeKernel, ACgroupIsMadeOnlyWhereMemoryIsPassedOn) {
   put("proc/self/cgroup", "0::/user/session\n");
   put("cgroup/user/session/cgroup.subtree_control", "cpu\n");
-  put("cgroup/user/cgroup.subtree_control", "cpu memories\n");
+  put("cgroup/user/cgroup.subtree_control", "cpu memoryless\n");
   EXPECT_FALSE(MemoryCgroup::hold(42, 1000, folders).has_value());
   put("cgroup/user/cgroup.subtree_control", "cpu memory pids\n");
   const auto cgroup = MemoryCgroup::hold(42, 1000, folders);

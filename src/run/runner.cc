@@ -229,11 +229,12 @@ RunRecord started(const RunSpec& spec) {
   record.label = spec.label;
   record.workload = spec.workload;
   record.size = spec.size;
-  record.engine = to_string(spec.engine.engine);
+  record.engine = to_string(spec.engine);
   record.device = spec.device;
   record.command = command_of(spec);
   record.context["settings"] = settings_of(spec);
   record.context["environment"] = environment_that_matters();
+  record.context["affinity"] = processor_affinity();
   return record;
 }
 

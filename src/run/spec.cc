@@ -154,10 +154,19 @@ Json settings_of(const RunSpec& spec) {
           {"weights", spec.weights_in}};
 }
 
-int usable_processors() {
+std::vector<int> processor_affinity() {
+  std::vector<int> processors;
   cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));  // over 1024 processors
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return processors;  // over 1024 processors
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &set)) processors.push_back(i);
+  }
+  return processors;
+}
+
+int usable_processors() {
+  const std::size_t count = processor_affinity().size();
+  return count > 0 ? static_cast<int>(count) : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 }  // namespace gradstone

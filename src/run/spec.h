@@ -52,5 +52,7 @@ Json settings_of(const RunSpec& spec);
 
 // Processors this process may run on (its affinity mask).
 int usable_processors();
+// Those processors by number: the workers inherit this affinity.
+std::vector<int> processor_affinity();
 
 }  // namespace gradstone

@@ -2,6 +2,7 @@
 #include "run/spec.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <limits>
 
@@ -65,6 +66,19 @@ TEST(Spec, DefaultsAreWrittenOut) {
   spec.threads = 3;
   EXPECT_EQ(resolved(spec, tiny_workload()).batch, 8);
   EXPECT_EQ(resolved(spec, tiny_workload()).threads, 3);
+}
+
+TEST(Spec, AffinityNamesTheProcessors) {
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  const int last = processor_affinity().back();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(last, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(processor_affinity(), std::vector<int>{last});
+  EXPECT_EQ(usable_processors(), 1);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
 }
 
 TEST(Spec, TheCommandRepeatsTheRun) {

@@ -37,7 +37,11 @@ Result<bool> is_store(Database& database) {
 
 // Makes the tables of an empty file; refuses what is not ours.
 Status prepare_tables(Database& database) {
-  if (TRY(is_store(database))) return {};
+  {
+    // In one snapshot: else what another program makes meanwhile would look like a foreign file.
+    const Transaction snapshot = TRY(Transaction::begin(database, Transaction::Kind::kRead));
+    if (TRY(is_store(database))) return {};
+  }
   Transaction transaction = TRY(Transaction::begin(database, Transaction::Kind::kWrite));
   if (TRY(is_store(database))) return {};  // another program was first
   TRY(database.execute(kCreateTables));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/event_stream.h"
 
+#include <utility>
+
 namespace gradstone {
 namespace {
 
@@ -38,8 +40,8 @@ Status EventStream::flush_if_due(const ProgressEvent& progress) {
 }
 
 Status EventStream::flush() {
-  for (SamplesEvent& event : waiting_) TRY(send_(std::move(event)));
-  waiting_.clear();
+  // Taken first: after a failure what was sent must not wait any more.
+  for (SamplesEvent& event : std::exchange(waiting_, {})) TRY(send_(std::move(event)));
   return {};
 }
 

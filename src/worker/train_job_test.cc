@@ -33,6 +33,7 @@ class TrainJobTest : public ::testing::Test {
     FakeEngine engine(script_, log_);
     const EventSink send = [this](const WorkerMessage& message) -> Status {
       if (const auto* event = std::get_if<SamplesEvent>(&message)) {
+        EXPECT_FALSE(event->values.empty());
         auto& values = samples_[event->name];
         values.insert(values.end(), event->values.begin(), event->values.end());
       }
@@ -122,6 +123,16 @@ TEST_F(TrainJobTest, WindowsAreSynchronisedOnlyAtTheirEnds) {
               ElementsAre("load", "first_step", "warm_up", "throughput", "step_times", "save"));
 }
 
+TEST_F(TrainJobTest, ADisturbedWarmUpDoesNotShortenTheWindows) {
+  script_.compute_ns = [](std::int64_t step) {
+    const bool disturbed = step < 3 || (step >= 18 && step < 21);
+    return std::int64_t{disturbed ? 900'000'000 : 9'000'000};
+  };
+  job_.measure.steps = 381;
+  ASSERT_EQ(run().outcome, Outcome::kOk);
+  EXPECT_THAT(samples(kWindowSeconds), Each(::testing::Ge(0.3)));
+}
+
 TEST_F(TrainJobTest, EventsAreSparse) {
   job_.measure.steps = 3000;
   ASSERT_EQ(run().outcome, Outcome::kOk);
@@ -170,6 +181,24 @@ TEST_F(TrainJobTest, EpochsFollowTheOrderAndAreEvaluatedOneByOne) {
   EXPECT_NEAR(sum(kEpochSeconds), sum(kTrainSeconds), 1e-9);
   EXPECT_EQ(samples(kTestAccuracy).size(), 3u);
   EXPECT_EQ(samples(kEvaluationSeconds).size(), 3u);
+}
+
+TEST_F(TrainJobTest, WindowsEndWithTheEpoch) {
+  job_.data.train_count = 400;
+  job_.measure.epochs = 3;  // of 100 steps; windows are of 30 and more
+  ASSERT_EQ(run().outcome, Outcome::kOk);
+  std::vector<std::int64_t> steps_before_evaluation;
+  std::int64_t steps = 0;
+  for (const FakeCall& call : log_.calls) {
+    if (call.kind != FakeCall::Kind::kRun) continue;
+    if (log_.spec.programs[call.program].mode == Mode::kTraining) {
+      ++steps;
+    } else if (steps_before_evaluation.empty() || steps_before_evaluation.back() != steps) {
+      steps_before_evaluation.push_back(steps);
+    }
+  }
+  EXPECT_THAT(steps_before_evaluation, ElementsAre(100, 200, 300));
+  EXPECT_THAT(samples(kEpochSeconds), Each(::testing::DoubleNear(1, 1e-9)));
 }
 
 // The fake answers with the bias, {1, 2, 3}: always class 2. Of the 7 test samples, two have that

@@ -115,7 +115,7 @@ Status TrainingLoop::synchronised(std::int64_t steps, double seconds) {
 
 Result<Segment> TrainingLoop::segment(Kind kind, std::int64_t steps) {
   const Segment done = TRY(parts_.runner.run(steps));
-  step_seconds_ = done.seconds / static_cast<double>(steps);
+  step_seconds_ = std::min(step_seconds_, done.seconds / static_cast<double>(steps));
   EventStream& events = parts_.events;
   events.add(sample_names::kLoss, parts_.runner.losses());
   if (kind == Kind::kFirstStep) events.add(sample_names::kFirstStepSeconds, done.seconds);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ class TrainingLoop {
 
   Parts parts_;
   std::int64_t total_ = 0;
-  double step_seconds_ = 0;  // of the last segment
+  // The shortest so far: a disturbed step must not make the sub-windows too short.
+  double step_seconds_ = std::numeric_limits<double>::infinity();
   double epoch_start_seconds_ = 0;
 };
 

@@ -39,6 +39,19 @@ namespace {
 // Runs worker_main with everything the core will say already said.
 class WorkerMain : public ::testing::Test {
  protected:
+  // From the start the worker's descriptor is taken, so that nothing else of the test gets it.
+  WorkerMain() {
+    before_ = fcntl(kWorkerDescriptor, F_DUPFD_CLOEXEC, 10);
+    const int placeholder = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    dup2(placeholder, kWorkerDescriptor);
+    if (placeholder != kWorkerDescriptor) close(placeholder);
+  }
+  ~WorkerMain() override {
+    if (before_ < 0) return;
+    dup2(before_, kWorkerDescriptor);
+    close(before_);
+  }
+
   std::vector<WorkerMessage> converse(const std::vector<Json>& lines, int expected_status = 0) {
     std::array<int, 2> pair{};
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()) == 0, "no socket pair");
@@ -61,6 +74,8 @@ class WorkerMain : public ::testing::Test {
       answers.push_back(worker_message_from_json(**line).value());
     }
   }
+
+  int before_ = -1;  // what the descriptor was, if anything
 };
 
 TEST_F(WorkerMain, GreetsTrainsAndFinishes) {
