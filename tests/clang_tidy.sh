@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # clang-tidy with the short fatal list of .clang-tidy on every source of the dev build. A file whose preprocessed text
-# passed before is not read again (build/tidy-cache).
+# passed before is not read again.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 tidy=$(command -v clang-tidy-14 || command -v clang-tidy) || { echo "clang-tidy is not installed"; exit 1; }
 clang=$(command -v clang++-14 || command -v clang++) || { echo "clang is not installed"; exit 1; }
-cache=build/tidy-cache
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/gradstone/clang-tidy
 mkdir -p "$cache"
 
 check_one() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/reference/bundle.h"
 
+#include <cstring>
 #include <new>
 
 namespace gradstone::reference {
@@ -28,10 +29,7 @@ Result<std::unique_ptr<Bundle>> ReferenceBundle::load(const BundleSpec& spec, st
 }
 
 Status ReferenceBundle::run(const RunRequest& request) {
-  if (request.program >= programs_.size()) {
-    return failed("program " + std::to_string(request.program) + ": the bundle has " +
-                  std::to_string(programs_.size()));
-  }
+  TRY(check_program_index(request.program, programs_.size()));
   try {
     return programs_[request.program].run(request, seed_, *profile_);
   } catch (const std::bad_alloc&) {
@@ -40,15 +38,20 @@ Status ReferenceBundle::run(const RunRequest& request) {
 }
 
 Status ReferenceBundle::read(std::string_view variable, TensorSink sink) {
-  return variables_.read(variable, sink);
+  const Variable* source = TRY(variables_.to_read(variable, sink.type));
+  if (sink.data != nullptr) std::memcpy(sink.data, source->value.data(), sink.type.bytes());
+  return {};
 }
 
 Status ReferenceBundle::write(std::string_view variable, const TensorRef& value) {
-  return variables_.write(variable, value);
+  Variable* target = TRY(variables_.to_write(variable, value.type));
+  std::memcpy(target->value.data(), value.data, value.type.bytes());
+  target->defined = true;
+  return {};
 }
 
 Result<TensorType> ReferenceBundle::type_of(std::string_view variable) const {
-  return TRY(variables_.find(variable))->value.type();
+  return variables_.type_of(variable);
 }
 
 }  // namespace gradstone::reference

@@ -29,7 +29,7 @@ class ReferenceBundle : public Bundle {
 
   std::uint64_t seed_;
   std::shared_ptr<Profile> profile_;
-  VariableStore variables_;
+  VariableTable variables_ = make_variables();
   std::vector<LoadedProgram> programs_;
 };
 

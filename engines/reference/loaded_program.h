@@ -18,45 +18,35 @@ namespace gradstone::reference {
 class LoadedProgram {
  public:
   // Differentiates where there is a backward pass, checks, plans, and declares the variables.
-  static Result<LoadedProgram> make(const ProgramSpec& spec, VariableStore& variables,
+  static Result<LoadedProgram> make(const ProgramSpec& spec, VariableTable& variables,
                                     const std::shared_ptr<BufferPool>& pool);
 
   // RunRequest without `program`. Appends to profile.events if that is set.
   Status run(const RunRequest& request, std::uint64_t seed, Profile& profile);
 
  private:
-  // A weight under an optimizer, and the value that holds its gradient.
-  struct UpdatedWeight {
-    WeightUpdate update;
-    std::string gradient;
-    Variable* variable = nullptr;
-    std::vector<Variable*> slots;
-    Variable* average = nullptr;
+  struct BoundWeight {
+    UpdatedWeight updated;
+    UpdateVariables<Tensor> variables;
   };
   struct Update {
     UpdateSpec spec;
-    std::vector<UpdatedWeight> weights;
+    std::vector<BoundWeight> weights;
   };
   struct StateTarget {
     Variable* variable = nullptr;
     std::string value;
   };
 
-  Status bind_feeds(const ProgramSpec& spec, const std::vector<std::string>& cotangents);
-  Status bind_variables(VariableStore& variables);
-  Status bind_updates(const ProgramSpec& spec, VariableStore& variables);
-  Result<UpdatedWeight> bind_weight(const ProgramSpec& spec, const UpdateSpec& update,
-                                    const WeightUpdate& weight, VariableStore& variables) const;
-  Status check_request(const RunRequest& request) const;
+  Status bind_variables(VariableTable& variables);
+  Status bind_updates(const ProgramSpec& spec, VariableTable& variables);
   void apply_update(const Update& update, const UpdateArguments& arguments, Profile& profile);
   void record(const std::vector<NodeTime>& times, Profile& profile) const;
-  Error error(const std::string& what) const { return failed("program '" + name_ + "': " + what); }
 
-  std::string name_;
+  ProgramContract contract_;
   std::unique_ptr<Program> program_;
   std::vector<std::string> phase_nodes_;  // forward node of each node of the graph
   std::size_t forward_nodes_ = 0;         // nodes before this one are the forward pass
-  std::vector<GraphInput> feeds_;         // graph inputs, then cotangents that are fed
   std::vector<Tensor> unit_cotangents_;   // where cotangents are not fed
   std::vector<std::string> fetched_;      // values: outputs, then gradients
   std::vector<std::string> gradients_;    // values, in the order of BackwardSpec::wrt

@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables of a bundle: weights, optimizer state, averages. Values have fixed addresses.
+// The reference engine's kind of variable: plain tensors.
 #pragma once
 
-#include <map>
-#include <string>
-#include <string_view>
-
 #include "graph/tensor.h"
+#include "worker/variable_table.h"
 
 namespace gradstone::reference {
 
-struct Variable {
-  std::string name;
-  Tensor value;
-  bool defined = false;  // false: never written
-};
+using Variable = gradstone::Variable<Tensor>;
+using VariableTable = gradstone::VariableTable<Tensor>;
 
-class VariableStore {
- public:
-  // The variable of this name, made if need be. An error if it exists with another type.
-  Result<Variable*> declare(const std::string& name, const TensorType& type);
-  // An error that names the variable if there is none.
-  Result<Variable*> find(std::string_view name);
-  Result<const Variable*> find(std::string_view name) const;
-
-  // Errors: unknown, never written, another type than the variable's.
-  Status read(std::string_view name, const TensorSink& sink) const;
-  Status write(std::string_view name, const TensorRef& value);
-
- private:
-  std::map<std::string, Variable, std::less<>> variables_;
-};
+// Sets every element, of any type, to `value` converted.
+void fill(Tensor& tensor, double value);
+VariableTable make_variables();
 
 }  // namespace gradstone::reference

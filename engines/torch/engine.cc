@@ -33,10 +33,7 @@ class TorchBundle : public Bundle {
   }
 
   Status run(const RunRequest& request) override {
-    if (request.program >= programs_.size()) {
-      return failed("program " + std::to_string(request.program) + ": the bundle has " +
-                    std::to_string(programs_.size()));
-    }
+    TRY(check_program_index(request.program, programs_.size()));
     Program& program = programs_[request.program];
     try {
       Status status = program.run(request, *profiler_);
@@ -53,18 +50,24 @@ class TorchBundle : public Bundle {
   Status synchronise() override { return {}; }
 
   Status read(std::string_view variable, TensorSink sink) override {
-    return guarded([&] { return variables_.read(variable, sink); });
+    const Variable* source = TRY(variables_.to_read(variable, sink.type));
+    return guarded([&] { return copy_out(source->value, sink); });
   }
   Status write(std::string_view variable, const TensorRef& value) override {
-    return guarded([&] { return variables_.write(variable, value); });
+    Variable* target = TRY(variables_.to_write(variable, value.type));
+    return guarded([&]() -> Status {
+      target->value.copy_(borrowed(value));
+      target->defined = true;
+      return {};
+    });
   }
   Result<TensorType> type_of(std::string_view variable) const override {
-    return TRY(variables_.find(variable))->type;
+    return variables_.type_of(variable);
   }
 
  private:
   std::shared_ptr<Profiler> profiler_;
-  VariableStore variables_;
+  VariableTable variables_ = make_variables();
   std::vector<Program> programs_;
 };
 

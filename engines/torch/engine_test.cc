@@ -119,7 +119,7 @@ TEST_F(TorchProgram, AnExceptionOfTheFrameworkNamesTheNodeAndLeavesTheBundleUsab
   const Status status = try_run(0, {x, conformance::integers({1}, {3})}, {}, fetched);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message,
-              HasSubstr("program p: node loss (SoftmaxCrossEntropyLoss): "));
+              HasSubstr("program 'p': node loss (SoftmaxCrossEntropyLoss): "));
   EXPECT_THAT(status.error().message, Not(HasSubstr("\n")));
   expect_near(run(0, {x, conformance::integers({1}, {2})})[0], {std::log(3.0)});
 }

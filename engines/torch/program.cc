@@ -12,38 +12,8 @@
 
 namespace gradstone::torch_engine {
 
-Status Program::check_request(const RunRequest& request) const {
-  if (request.feeds.size() != feeds_.size()) {
-    return error("takes " + std::to_string(feeds_.size()) + " feeds, given " +
-                 std::to_string(request.feeds.size()));
-  }
-  for (std::size_t i = 0; i < feeds_.size(); ++i) {
-    if (request.feeds[i].type == feeds_[i].type) continue;
-    return error("input '" + feeds_[i].name + "' is " + to_string(feeds_[i].type) + ", fed " +
-                 to_string(request.feeds[i].type));
-  }
-  if (!request.fetches.empty() && request.fetches.size() != fetches_.size()) {
-    return error("has " + std::to_string(fetches_.size()) + " values to fetch, asked for " +
-                 std::to_string(request.fetches.size()));
-  }
-  for (std::size_t i = 0; i < request.fetches.size(); ++i) {
-    const TensorSink& sink = request.fetches[i];
-    if (sink.data == nullptr || sink.type == fetches_[i].type) continue;
-    return error("value '" + fetches_[i].name + "' is " + to_string(fetches_[i].type) +
-                 ", fetched as " + to_string(sink.type));
-  }
-  if (request.updates.size() != updates_.size()) {
-    return error("has " + std::to_string(updates_.size()) + " updates, given arguments for " +
-                 std::to_string(request.updates.size()));
-  }
-  for (const Variable* weight : weights_) {
-    if (!weight->defined) return error("variable '" + weight->name + "' was never written");
-  }
-  return {};
-}
-
 Status Program::run(const RunRequest& request, Profiler& profiler) {
-  TRY(check_request(request));
+  TRY(check_request(contract_, request, weights_));
   const bool profiled = profiler.active();
   if (profiled) profiler.forget_nodes();
   std::vector<at::Tensor> gradients;
@@ -66,8 +36,8 @@ Status Program::run(const RunRequest& request, Profiler& profiler) {
 }
 
 std::string Program::place() const {
-  if (current_ >= steps_.size()) return "program " + name_;
-  return "program " + name_ + ": node " + steps_[current_].name + " (" + steps_[current_].op + ")";
+  if (current_ >= steps_.size()) return contract_.place();
+  return contract_.place() + ": node " + steps_[current_].name + " (" + steps_[current_].op + ")";
 }
 
 void Program::release_values() {
@@ -120,12 +90,12 @@ std::vector<at::Tensor> Program::backward() {
 }
 
 Status Program::fetch(const RunRequest& request, const std::vector<at::Tensor>& gradients) const {
-  const std::size_t outputs = fetches_.size() - gradients.size();
   for (std::size_t i = 0; i < request.fetches.size(); ++i) {
     const TensorSink& sink = request.fetches[i];
     if (sink.data == nullptr) continue;
-    const at::Tensor& value = i < outputs ? values_[fetches_[i].slot] : gradients[i - outputs];
-    TRY(copy_out(value, sink).within("value '" + fetches_[i].name + "'"));
+    const std::size_t outputs = outputs_.size();
+    const at::Tensor& value = i < outputs ? values_[outputs_[i]] : gradients[i - outputs];
+    TRY(copy_out(value, sink).within("value '" + contract_.fetches[i].name + "'"));
   }
   return {};
 }
@@ -136,7 +106,7 @@ void Program::update_states() {
   std::vector<at::Tensor> values;
   values.reserve(states_.size());
   for (const StateTarget& state : states_) values.push_back(values_[state.value].clone());
-  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].variable->tensor.copy_(values[i]);
+  for (std::size_t i = 0; i < states_.size(); ++i) states_[i].variable->value.copy_(values[i]);
 }
 
 }  // namespace gradstone::torch_engine

@@ -18,7 +18,7 @@ namespace gradstone::torch_engine {
 class Program {
  public:
   // Errors name program, node and operator; unsupported for an operator that this engine lacks.
-  static Result<Program> load(const ProgramSpec& spec, VariableStore& variables);
+  static Result<Program> load(const ProgramSpec& spec, VariableTable& variables);
 
   // What RunRequest says. All is done and fetched when it returns. Throws what the framework
   // throws, with `place` telling where it was.
@@ -36,33 +36,24 @@ class Program {
     std::vector<Slot> dead_after;  // values that nothing needs any more
   };
   struct Feed {
-    std::string name;
-    TensorType type;
     Slot slot = kAbsent;  // kAbsent for a cotangent
     bool differentiated = false;
-  };
-  struct Fetch {
-    std::string name;
-    TensorType type;
-    Slot slot = kAbsent;  // kAbsent for a gradient
   };
   struct StateTarget {
     Variable* variable;
     Slot value;
   };
 
-  Error error(const std::string& what) const { return failed("program " + name_ + ": " + what); }
-  Status check_request(const RunRequest& request) const;
   void take_feeds(const RunRequest& request);
   void forward(Profiler& profiler);
   std::vector<at::Tensor> backward();
   Status fetch(const RunRequest& request, const std::vector<at::Tensor>& gradients) const;
   void update_states();
 
-  std::string name_;
+  ProgramContract contract_;
   std::vector<Feed> feeds_;
-  std::vector<Fetch> fetches_;
-  std::vector<const Variable*> weights_;  // that the graph reads
+  std::vector<Slot> outputs_;
+  std::vector<Variable*> weights_;  // that the graph reads
   std::vector<NodeStep> steps_;
   std::vector<at::Tensor> values_;
   std::vector<Slot> transient_;  // inputs and node outputs

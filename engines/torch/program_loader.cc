@@ -19,26 +19,20 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 class ProgramLoader {
  public:
-  ProgramLoader(const ProgramSpec& spec, VariableStore& variables)
+  ProgramLoader(const ProgramSpec& spec, VariableTable& variables)
       : spec_(spec), graph_(spec.graph), variables_(variables) {}
 
   Result<Program> load() {
-    program_.name_ = spec_.name;
     types_ = TRY(check_graph(graph_));
+    program_.contract_ = TRY(contract_of(spec_, types_));
     constants_ = constants_of(graph_);
-    if (spec_.backward) TRY(check_backward());
     give_slots();
     count_readers();
     TRY(place_leaves());
     TRY(lower_nodes());
     plan_releases();
-    TRY(bind_backward());
-    for (const std::string& output : spec_.outputs) TRY(add_fetch(output));
-    if (spec_.backward) {
-      for (const std::string& name : spec_.backward->wrt) {
-        program_.fetches_.push_back({"gradient of " + name, types_.find(name)->second, kAbsent});
-      }
-    }
+    bind_backward();
+    for (const std::string& output : spec_.outputs) program_.outputs_.push_back(slot_of(output));
     TRY(bind_updates());
     TRY(bind_states());
     return std::move(program_);
@@ -51,24 +45,6 @@ class ProgramLoader {
     std::ptrdiff_t last = -1;      // index of the node that reads or makes it last
     bool kept = false;             // needed after the nodes have run
   };
-
-  Status check_backward() const {
-    const BackwardSpec& backward = *spec_.backward;
-    for (const std::string& name : backward.from) {
-      const auto type = types_.find(name);
-      if (type == types_.end()) return failed("backward from '" + name + "', which is no value");
-      if (backward.fed_cotangents || type->second.elements() == 1) continue;
-      return failed("backward from '" + name + "', which is " + to_string(type->second) +
-                    " and no scalar; feed its cotangent");
-    }
-    for (const std::string& name : backward.wrt) {
-      const bool leaf = graph_.find_weight(name) != nullptr || graph_.find_input(name) != nullptr;
-      if (!leaf) return failed("gradient of '" + name + "', which is no weight and no input");
-      if (is_floating(types_.find(name)->second.dtype)) continue;
-      return failed("gradient of '" + name + "', which is " + to_string(types_.find(name)->second));
-    }
-    return {};
-  }
 
   void give_slots() {
     const auto give = [this](const std::string& name) {
@@ -114,13 +90,13 @@ class ProgramLoader {
     const std::vector<std::string>& wrt = spec_.backward ? spec_.backward->wrt : none;
     for (const GraphInput& input : graph_.inputs) {
       const Slot slot = slot_of(input.name);
-      program_.feeds_.push_back({input.name, input.type, slot, contains(wrt, input.name)});
+      program_.feeds_.push_back({slot, contains(wrt, input.name)});
       program_.transient_.push_back(slot);
     }
     for (const Weight& weight : graph_.weights) {
-      const Variable* variable = TRY(variables_.declare(weight.name, weight.type));
+      Variable* variable = TRY(variables_.declare(weight.name, weight.type));
       // Shares the variable's storage, but is a leaf of this program's own backward pass.
-      at::Tensor leaf = variable->tensor.detach();
+      at::Tensor leaf = variable->value.detach();
       leaf.set_requires_grad(contains(wrt, weight.name));
       program_.values_[slot_of(weight.name)] = std::move(leaf);
       program_.weights_.push_back(variable);
@@ -134,7 +110,7 @@ class ProgramLoader {
   Status lower_nodes() {
     for (const Node& node : graph_.nodes) {
       const std::string place =
-          "program " + spec_.name + ": node " + node.name + " (" + node.op + ")";
+          program_.contract_.place() + ": node " + node.name + " (" + node.op + ")";
       const Lowering* lowering = find_lowering(node);
       if (lowering == nullptr) {
         return unsupported("the engine torch has no such operator").within(place);
@@ -209,38 +185,20 @@ class ProgramLoader {
     }
   }
 
-  Status bind_backward() {
-    if (!spec_.backward) return {};
+  void bind_backward() {
+    if (!spec_.backward) return;
     const BackwardSpec& backward = *spec_.backward;
     program_.differentiates_ = true;
     program_.fed_cotangents_ = backward.fed_cotangents;
-    for (const std::string& name : backward.from) {
-      program_.from_.push_back(slot_of(name));
-      if (!backward.fed_cotangents) continue;
-      program_.feeds_.push_back(
-          {"cotangent of " + name, types_.find(name)->second, kAbsent, false});
-    }
+    program_.feeds_.resize(program_.contract_.feeds.size());
+    for (const std::string& name : backward.from) program_.from_.push_back(slot_of(name));
     for (const std::string& name : backward.wrt) program_.wrt_.push_back(slot_of(name));
-    return {};
-  }
-
-  Status add_fetch(const std::string& name) {
-    if (slot_of(name) == kAbsent) return failed("output '" + name + "' is no value of the graph");
-    program_.fetches_.push_back({name, types_.find(name)->second, slot_of(name)});
-    return {};
   }
 
   Status bind_updates() {
-    if (!spec_.updates.empty() && !spec_.backward) return failed("updates need a backward pass");
-    std::vector<std::string> updated;
-    for (const UpdateSpec& update : spec_.updates) {
-      for (const WeightUpdate& weight : update.weights) {
-        if (graph_.find_weight(weight.weight) == nullptr || contains(updated, weight.weight)) {
-          return failed("update of '" + weight.weight + "', which is no weight or updated twice");
-        }
-        updated.push_back(weight.weight);
-      }
-      program_.updates_.push_back(TRY(Updater::make(update, spec_.backward->wrt, variables_)));
+    for (std::size_t i = 0; i < spec_.updates.size(); ++i) {
+      const std::vector<UpdatedWeight>& weights = program_.contract_.updates[i];
+      program_.updates_.push_back(TRY(Updater::make(spec_.updates[i], weights, variables_)));
     }
     return {};
   }
@@ -249,14 +207,16 @@ class ProgramLoader {
     for (std::size_t i = 0; i < graph_.state_updates.size(); ++i) {
       if (done_by_node(i)) continue;
       const StateUpdate& update = graph_.state_updates[i];
-      program_.states_.push_back({TRY(variables_.find(update.weight)), slot_of(update.value)});
+      const TensorType& type = types_.find(update.value)->second;
+      Variable* variable = TRY(variables_.declare(update.weight, type));
+      program_.states_.push_back({variable, slot_of(update.value)});
     }
     return {};
   }
 
   const ProgramSpec& spec_;
   const Graph& graph_;
-  VariableStore& variables_;
+  VariableTable& variables_;
   ValueTypes types_;
   ConstantMap constants_;
   std::map<std::string, Slot> slots_;
@@ -265,7 +225,7 @@ class ProgramLoader {
   Program program_;
 };
 
-Result<Program> Program::load(const ProgramSpec& spec, VariableStore& variables) {
+Result<Program> Program::load(const ProgramSpec& spec, VariableTable& variables) {
   return ProgramLoader(spec, variables).load();
 }
 

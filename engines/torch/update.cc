@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/torch/update.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace gradstone::torch_engine {
@@ -17,16 +16,19 @@ void make_own(at::Tensor& gradient) {
 
 }  // namespace
 
-Result<Updater> Updater::make(const UpdateSpec& spec, const std::vector<std::string>& wrt,
-                              VariableStore& variables) {
+Result<Updater> Updater::make(const UpdateSpec& spec, const std::vector<UpdatedWeight>& weights,
+                              VariableTable& variables) {
   Updater updater;
   updater.spec_ = spec;
-  for (const WeightUpdate& weight : spec.weights) {
-    const auto found = std::find(wrt.begin(), wrt.end(), weight.weight);
-    if (found == wrt.end()) {
-      return failed("update of '" + weight.weight + "', which is no weight of the backward pass");
+  for (const UpdatedWeight& weight : weights) {
+    const UpdateVariables<at::Tensor> bound = TRY(variables.declare(weight));
+    Group& group = updater.group_of(weight.update);
+    group.gradients.push_back(weight.gradient);
+    group.weights.push_back(bound.weight->value);
+    for (std::size_t i = 0; i < bound.slots.size(); ++i) {
+      group.slots[i].push_back(bound.slots[i]->value);
     }
-    TRY(updater.add_weight(weight, static_cast<std::size_t>(found - wrt.begin()), variables));
+    if (bound.average != nullptr) group.averages.push_back(bound.average);
   }
   return updater;
 }
@@ -43,25 +45,6 @@ Updater::Group& Updater::group_of(const WeightUpdate& weight) {
   group.decay_multiplier = weight.decay_multiplier;
   group.slots.resize(slots_of(spec_.optimizer).size());
   return group;
-}
-
-Status Updater::add_weight(const WeightUpdate& weight, std::size_t gradient,
-                           VariableStore& variables) {
-  const Variable* variable = TRY(variables.find(weight.weight));
-  Group& group = group_of(weight);
-  group.gradients.push_back(gradient);
-  group.weights.push_back(variable->tensor);
-  const std::vector<std::string> slots = slots_of(spec_.optimizer);
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    Variable* state = TRY(variables.declare(weight.weight + ":" + slots[i], variable->type));
-    if (!state->defined) state->tensor.fill_(initial_slot_value(spec_.optimizer, slots[i]));
-    state->defined = true;
-    group.slots[i].push_back(state->tensor);
-  }
-  if (spec_.weight_average > 0) {
-    group.averages.push_back(TRY(variables.declare(weight.weight + ":average", variable->type)));
-  }
-  return {};
 }
 
 void Updater::apply(std::vector<at::Tensor>& gradients, const UpdateArguments& arguments) {
@@ -96,7 +79,7 @@ void Updater::update_group(Group& group, std::vector<at::Tensor>& gradients,
   const bool coupled = decay != 0 && !decouples_decay(spec_.optimizer);
   const bool clipped = spec_.gradient_clip.kind == GradientClip::Kind::kValue;
   for (std::size_t i = 0; i < group.averages.size(); ++i) {
-    if (!group.averages[i]->defined) group.averages[i]->tensor.copy_(group.weights[i]);
+    if (!group.averages[i]->defined) group.averages[i]->value.copy_(group.weights[i]);
     group.averages[i]->defined = true;
   }
   Tensors g;
@@ -114,7 +97,7 @@ void Updater::update_group(Group& group, std::vector<at::Tensor>& gradients,
   }
   const double kept = spec_.weight_average;
   for (std::size_t i = 0; i < group.averages.size(); ++i) {
-    group.averages[i]->tensor.mul_(kept).add_(group.weights[i], 1 - kept);
+    group.averages[i]->value.mul_(kept).add_(group.weights[i], 1 - kept);
   }
 }
 

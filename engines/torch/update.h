@@ -13,11 +13,11 @@ namespace gradstone::torch_engine {
 
 class Updater {
  public:
-  // Declares the optimizer's variables. Errors: a weight that is not in `wrt` or is no variable.
-  static Result<Updater> make(const UpdateSpec& spec, const std::vector<std::string>& wrt,
-                              VariableStore& variables);
+  // Declares the optimizer's variables. `weights` is what the program's contract says of `spec`.
+  static Result<Updater> make(const UpdateSpec& spec, const std::vector<UpdatedWeight>& weights,
+                              VariableTable& variables);
 
-  // Applies one update. `gradients` has one tensor for each of `wrt`, all defined; those of this
+  // Applies one update. `gradients` has one tensor for each of BackwardSpec::wrt, all defined; those of this
   // updater's weights may be overwritten.
   void apply(std::vector<at::Tensor>& gradients, const UpdateArguments& arguments);
 
@@ -25,14 +25,13 @@ class Updater {
   using Tensors = std::vector<at::Tensor>;
   struct Group {
     double rate_multiplier = 1, decay_multiplier = 1;
-    std::vector<std::size_t> gradients;  // index into `wrt`
+    std::vector<std::size_t> gradients;  // index into BackwardSpec::wrt
     Tensors weights;
     std::vector<Tensors> slots;  // slots[k][i]: slot k of weight i
     std::vector<Variable*> averages;
   };
 
   Group& group_of(const WeightUpdate& weight);
-  Status add_weight(const WeightUpdate& weight, std::size_t gradient, VariableStore& variables);
   void clip_by_norm(std::vector<at::Tensor>& gradients) const;
   void update_group(Group& group, std::vector<at::Tensor>& gradients,
                     const UpdateArguments& arguments) const;

@@ -146,15 +146,16 @@ void BatchFiller::fill_images(Split split, std::span<const std::uint32_t> sample
   const auto sample_elements = static_cast<std::size_t>(channels_ * height_ * width_);
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(element_count(source)));
   const bool padded = rows.length < height_ || columns.length < width_;
-  if (padded) std::fill_n(target, samples.size() * sample_elements, T{0});
   for (const std::uint32_t sample : samples) {
     data_->read(split, sample, pixels);
     for (std::int64_t channel = 0; channel < channels_; ++channel) {
       const double* values = value_of_byte_.data() + channel * std::int64_t{kByteValues};
+      T* plane = target + channel * height_ * width_;
+      if (padded) std::fill_n(plane, height_ * width_, static_cast<T>(values[0]));
       for (std::int64_t row = 0; row < rows.length; ++row) {
         const std::uint8_t* from =
             pixels.data() + (channel * source[1] + rows.from + row) * source[2] + columns.from;
-        T* to = target + (channel * height_ + rows.to + row) * width_ + columns.to;
+        T* to = plane + (rows.to + row) * width_ + columns.to;
         for (std::int64_t x = 0; x < columns.length; ++x) to[x] = static_cast<T>(values[from[x]]);
       }
     }

@@ -116,7 +116,7 @@ TEST(BatchFiller, PadsAndCropsAroundTheMiddle) {
   const SmallDataSet data;
   Preprocess preprocess;
   preprocess.scale = 1;
-  preprocess.mean = {-1};  // so that padding differs from a black pixel
+  preprocess.mean = {-1};  // so that padding, a black pixel like others, is not 0 in the end
   preprocess.height = 5;
   preprocess.width = 1;
   Tensor images({DType::kFloat32, {1, 2, 5, 1}});
@@ -126,7 +126,7 @@ TEST(BatchFiller, PadsAndCropsAroundTheMiddle) {
   ASSERT_TRUE(filler.ok()) << filler.error().message;
   for (int repeat = 0; repeat < 2; ++repeat) {  // buffers are recycled: padding is written anew
     filler->fill(Split::kTrain, samples, images.sink(), labels.sink());
-    EXPECT_THAT(images.as<float>(), ElementsAre(0, 2, 5, 0, 0, 0, 12, 15, 0, 0));
+    EXPECT_THAT(images.as<float>(), ElementsAre(1, 2, 5, 1, 1, 1, 12, 15, 1, 1));
     std::fill(images.as<float>().begin(), images.as<float>().end(), 7.f);
   }
   EXPECT_THAT(labels.as<std::int32_t>(), ElementsAre(1));

@@ -36,10 +36,11 @@ enum class LastBatch { kDrop, kWrap, kSmaller };  // the last, partial batch of 
 // What is done to an image between file and network, in this order. All engines get the same
 // numbers.
 struct Preprocess {
+  // Padded with black or cropped around the middle; 0 keeps the size.
+  std::int64_t height = 0, width = 0;
   double scale = 1.0 / 255;  // pixels are bytes 0..255
   std::vector<double> mean;  // subtracted after scaling; one value, or one a channel; empty is none
-  std::vector<double> deviation;       // divided by afterwards
-  std::int64_t height = 0, width = 0;  // zero-padded or cropped around the middle; 0 keeps the size
+  std::vector<double> deviation;  // divided by afterwards
 };
 
 struct Recipe {

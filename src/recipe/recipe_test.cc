@@ -178,7 +178,7 @@ TEST(RecipeJson, KeepsEveryField) {
   recipe.epochs = 9;
   recipe.last_batch = LastBatch::kSmaller;
   recipe.weight_average = 0.999;
-  recipe.preprocess = {1.0 / 256, {0.1, 0.2, 0.3}, {0.4}, 32, 24};
+  recipe.preprocess = {32, 24, 1.0 / 256, {0.1, 0.2, 0.3}, {0.4}};
 
   const Json json = to_json(recipe);
   const Recipe read = recipe_from_json(json).value();

@@ -113,6 +113,18 @@ Status Database::execute(const char* sql) {
   return {};
 }
 
+Status Database::use_write_ahead_log(int wait_ms) {
+  // SQLite does not wait by itself here.
+  constexpr int kPauseMs = 5;
+  for (int waited = 0;; waited += kPauseMs) {
+    const int code =
+        sqlite3_exec(handle_.get(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    if (code == SQLITE_OK) return {};
+    if (code != SQLITE_BUSY || waited >= wait_ms) return sqlite_error(handle_.get(), *path_);
+    sqlite3_sleep(kPauseMs);
+  }
+}
+
 Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v2(handle_.get(), sql.data(), static_cast<int>(sql.size()),

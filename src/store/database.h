@@ -54,6 +54,10 @@ class Database {
   // `busy_ms`: how long to wait for another program that writes.
   static Result<Database> open(const std::string& path, bool create, int busy_ms);
 
+  // Readers and writers no longer wait for each other. The file remembers it; the switch waits at
+  // most `wait_ms` for others to let go.
+  Status use_write_ahead_log(int wait_ms);
+
   // Statements without parameters or rows, separated by semicolons.
   Status execute(const char* sql);
   Result<Statement> prepare(std::string_view sql);

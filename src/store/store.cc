@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "base/files.h"
@@ -39,8 +37,8 @@ Error not_ours(const std::string& path, const std::string& what) {
   return unreadable("store " + path + ": " + what + "; name another file with --store");
 }
 
-// Whether the file is a store of this version already. It is not when it is empty; refuses what is not ours.
-Result<bool> has_tables(Database& database) {
+// True: a store of this version. False: an empty file. An error for everything else.
+Result<bool> is_store(Database& database) {
   const std::int64_t application = TRY(database.integer("PRAGMA application_id"));
   const std::int64_t version = TRY(database.integer("PRAGMA user_version"));
   if (application == kStoreApplication && version == kStoreVersion) {
@@ -63,12 +61,15 @@ Result<bool> has_tables(Database& database) {
   return false;
 }
 
-// Makes the tables of an empty file. Of two programs that find one, the second sees the first's tables once it may write.
+// Makes the tables of an empty file; refuses what is not ours.
 Status prepare_tables(Database& database) {
-  if (TRY(has_tables(database))) return {};
-  TRY(database.execute("PRAGMA journal_mode = WAL"));
+  {
+    // In one snapshot: else what another program makes meanwhile would look like a foreign file.
+    const Transaction snapshot = TRY(Transaction::begin(database, Transaction::Kind::kRead));
+    if (TRY(is_store(database))) return {};
+  }
   Transaction transaction = TRY(Transaction::begin(database, Transaction::Kind::kWrite));
-  if (TRY(has_tables(database))) return {};
+  if (TRY(is_store(database))) return {};  // another program was first
   TRY(database.execute(kCreateTables));
   const std::string pragmas = "PRAGMA application_id = " + std::to_string(kStoreApplication) +
                               "; PRAGMA user_version = " + std::to_string(kStoreVersion);
@@ -132,6 +133,7 @@ Result<Store> Store::open(const std::string& path, Mode mode, int busy_ms) {
   Database database = TRY(Database::open(path, create, busy_ms));
   TRY(database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   TRY(prepare_tables(database));
+  TRY(database.use_write_ahead_log(busy_ms));
   return Store(std::move(database));
 }
 

@@ -70,18 +70,21 @@ double rule_step(const Optimizer& o, Number& n, double g, double lr, double t) {
 
 double clamp_to(double value, double limit) { return std::max(-limit, std::min(limit, value)); }
 
-// Steps 1 to 6 for one element. `norm` is that of all gradients of the update.
-void update_number(const UpdateCase& c, Number& n, double g, double norm,
-                   const WeightUpdate& weight, const UpdateArguments& arguments) {
-  const UpdateSpec& spec = c.spec;
+// Step 1 for one element. `norm` is that of all gradients of the update.
+double clipped(const GradientClip& clip, double g, double norm) {
+  if (clip.kind == GradientClip::Kind::kValue) return clamp_to(g, clip.limit);
+  if (clip.kind == GradientClip::Kind::kGlobalNorm) {
+    return g * clip.limit / std::max(norm, clip.limit);
+  }
+  return g;
+}
+
+// Steps 2 to 6 for one element.
+void update_number(const UpdateSpec& spec, Number& n, double g, const WeightUpdate& weight,
+                   const UpdateArguments& arguments) {
   const double lr = arguments.learning_rate * weight.rate_multiplier;
   const double decay = spec.optimizer.weight_decay * weight.decay_multiplier;
   const bool decoupled = spec.optimizer.decoupled || spec.optimizer.rule == Rule::kAdamW;
-  const double limit = spec.gradient_clip.limit;
-  if (spec.gradient_clip.kind == GradientClip::Kind::kValue) g = clamp_to(g, limit);
-  if (spec.gradient_clip.kind == GradientClip::Kind::kGlobalNorm) {
-    g = g * limit / std::max(norm, limit);
-  }
   if (arguments.count == 1) n.average = n.w;
   if (decoupled) {
     n.w -= lr * decay * n.w;
@@ -299,7 +302,7 @@ TEST_P(OptimizerTest, TenUpdatesFollowTheFormulas) {
     for (const double value : g) squares += value * value;
     const UpdateArguments arguments{rate_at(t), t + 1};
     for (std::size_t i = 0; i < 5; ++i) {
-      update_number(c, numbers_[i], g[i], std::sqrt(squares),
+      update_number(c.spec, numbers_[i], clipped(c.spec.gradient_clip, g[i], std::sqrt(squares)),
                     program.updates[0].weights[i < 3 ? 0 : 1], arguments);
     }
     const auto fetched =

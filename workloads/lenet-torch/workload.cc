@@ -53,7 +53,7 @@ Recipe recipe() {
   recipe.epochs = 20;
   // Mean and deviation over all pixels of MNIST's training images, scaled to 0..1.
   recipe.preprocess = {
-      .scale = 1.0 / 255, .mean = {0.1307}, .deviation = {0.3081}, .height = 32, .width = 32};
+      .height = 32, .width = 32, .scale = 1.0 / 255, .mean = {0.1307}, .deviation = {0.3081}};
   return recipe;
 }
 
