@@ -2,6 +2,7 @@
 #include "graph/dtype.h"
 
 #include <array>
+#include <limits>
 
 namespace gradstone {
 namespace {
@@ -34,7 +35,11 @@ std::size_t size_of(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count *= extent;
+  for (const std::int64_t extent : shape) {
+    if (__builtin_mul_overflow(count, extent, &count)) {
+      return std::numeric_limits<std::int64_t>::max();
+    }
+  }
   return count;
 }
 
