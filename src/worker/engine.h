@@ -99,7 +99,8 @@ struct UpdateArguments {
 struct RunRequest {
   std::size_t program = 0;  // index into BundleSpec::programs
   // Graph inputs in order, then cotangents. The bytes stay unchanged until `run` returns and, if
-  // `owner` is set, as long as the engine holds a copy of `owner`.
+  // `owner` is set, as long as the engine holds a copy of `owner`. It lets go of it once that run is
+  // done, without waiting for `synchronise`: the data feed has few buffers and waits for them.
   std::span<const TensorRef> feeds;
   std::shared_ptr<const void> owner;
   // ProgramSpec::outputs in order, then the gradients of BackwardSpec::wrt in order. An empty span
