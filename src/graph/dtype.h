@@ -54,7 +54,7 @@ struct DTypeOf<bool> {
 using Shape = std::vector<std::int64_t>;  // row-major; {} is a scalar
 
 std::int64_t element_count(const Shape& shape);  // the largest int64 where it does not fit
-std::string to_string(const Shape& shape);  // "[64, 1, 28, 28]"
+std::string to_string(const Shape& shape);       // "[64, 1, 28, 28]"
 
 struct TensorType {
   DType dtype = DType::kFloat32;
