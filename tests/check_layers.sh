@@ -10,6 +10,8 @@ cd "$(dirname "$0")/.." || exit 1
 declare -A allowed=(
   [src/base]=""
   [src/graph]="base"
+  [src/kernels]="graph base"
+  [src/onnx]="kernels graph base"
   [src/recipe]="graph base"
   [src/data]="recipe graph base"
   [src/record]="base"
@@ -17,12 +19,14 @@ declare -A allowed=(
   [src/protocol]="recipe data record graph base"
   [src/worker]="protocol recipe data trace graph record base"
   [src/run]="protocol recipe data record graph base"
+  [src/conformance]="run onnx protocol recipe kernels graph base"
+  [src/verify]="run onnx protocol recipe data kernels record graph base"
   [src/store]="record base"
   [src/analysis]="store record base"
   [src/report]="analysis store record base"
-  [src/cli]="report analysis store run protocol data recipe graph record base workloads"
+  [src/cli]="conformance verify onnx report analysis store run protocol data recipe graph record base workloads"
   [workloads]="recipe graph base workloads"
-  [engines]="worker protocol recipe graph record trace base engines"
+  [engines]="worker kernels protocol recipe graph record trace base engines"
 )
 failures=0
 complain() { echo "$1"; failures=$((failures + 1)); }

@@ -17,7 +17,7 @@ Result<std::unique_ptr<Bundle>> ReferenceBundle::load(const BundleSpec& spec, st
                                                       const std::shared_ptr<Profile>& profile) {
   try {
     auto bundle = std::unique_ptr<ReferenceBundle>(new ReferenceBundle(seed, profile));
-    const auto pool = std::make_shared<BufferPool>();
+    const auto pool = std::make_shared<kernels::BufferPool>();
     for (const ProgramSpec& program : spec.programs) {
       bundle->programs_.push_back(TRY(LoadedProgram::make(program, bundle->variables_, pool)));
     }

@@ -84,8 +84,8 @@ TEST(ProgramTest, FreesBuffersAtTheirLastUse) {
     last = graph.nodes.back().name;
   }
   const auto buffers = [&](const std::vector<std::string>& kept) {
-    const auto pool = std::make_shared<BufferPool>();
-    EXPECT_TRUE(Program::make(graph, kept, pool).ok());
+    const auto pool = std::make_shared<kernels::BufferPool>();
+    EXPECT_TRUE(kernels::Program::make(graph, kept, pool).ok());
     EXPECT_EQ(pool->total_bytes(), pool->count() * 1024);
     return pool->count();
   };

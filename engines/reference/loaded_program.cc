@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/clock.h"
 #include "graph/differentiate.h"
 
 namespace gradstone::reference {
@@ -11,15 +12,19 @@ namespace {
 // The graph that is run: forward, or forward and backward.
 struct Lowered {
   Graph graph;
-  std::vector<std::string> gradients, node_of_backward;
+  std::vector<std::string> gradients, origin;
   std::size_t forward_nodes = 0;
 };
 
 Result<Lowered> lower(const ProgramSpec& spec) {
-  if (!spec.backward) return Lowered{spec.graph, {}, {}, spec.graph.nodes.size()};
+  if (!spec.backward) {
+    Lowered forward{spec.graph, {}, {}, spec.graph.nodes.size()};
+    for (const Node& node : spec.graph.nodes) forward.origin.push_back(node.name);
+    return forward;
+  }
   Differentiated result = TRY(differentiate(spec.graph, spec.backward->from, spec.backward->wrt));
-  return Lowered{std::move(result.graph), std::move(result.gradients),
-                 std::move(result.node_of_backward), result.forward_nodes};
+  return Lowered{std::move(result.graph), std::move(result.gradients), std::move(result.origin),
+                 result.forward_nodes};
 }
 
 void copy_to(const TensorRef& value, std::byte* target) {
@@ -29,7 +34,7 @@ void copy_to(const TensorRef& value, std::byte* target) {
 }  // namespace
 
 Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, VariableTable& variables,
-                                          const std::shared_ptr<BufferPool>& pool) {
+                                          const std::shared_ptr<kernels::BufferPool>& pool) {
   LoadedProgram program;
   program.contract_ = TRY(contract_of(spec, TRY(check_graph(spec.graph))));
   Lowered lowered = TRY(lower(spec));
@@ -38,15 +43,11 @@ Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, VariableTable
   program.fetched_ = spec.outputs;
   program.fetched_.insert(program.fetched_.end(), lowered.gradients.begin(),
                           lowered.gradients.end());
-  for (std::size_t i = 0; i < lowered.graph.nodes.size(); ++i) {
-    program.phase_nodes_.push_back(i < lowered.forward_nodes
-                                       ? lowered.graph.nodes[i].name
-                                       : lowered.node_of_backward[i - lowered.forward_nodes]);
-  }
+  program.origin_ = std::move(lowered.origin);
   std::vector<std::string> kept = program.fetched_;
   for (const StateUpdate& update : lowered.graph.state_updates) kept.push_back(update.value);
-  program.program_ =
-      std::make_unique<Program>(TRY(Program::make(std::move(lowered.graph), kept, pool)));
+  program.program_ = std::make_unique<kernels::Program>(
+      TRY(kernels::Program::make(std::move(lowered.graph), kept, pool)));
   if (spec.backward && !spec.backward->fed_cotangents) {
     const std::vector<GraphInput>& inputs = program.program_->graph().inputs;
     for (std::size_t i = spec.graph.inputs.size(); i < inputs.size(); ++i) {
@@ -83,13 +84,13 @@ Status LoadedProgram::bind_updates(const ProgramSpec& spec, VariableTable& varia
 
 Status LoadedProgram::run(const RunRequest& request, std::uint64_t seed, Profile& profile) {
   TRY(check_request(contract_, request, weights_));
-  ProgramFeeds feeds;
+  kernels::ProgramFeeds feeds;
   for (const TensorRef& feed : request.feeds) feeds.inputs.push_back(feed.data);
   for (const Tensor& cotangent : unit_cotangents_) feeds.inputs.push_back(cotangent.data());
   for (const Variable* weight : weights_) feeds.weights.push_back(weight->value.data());
   feeds.seed = seed;
   feeds.execution = executions_++;
-  std::vector<NodeTime> times;
+  std::vector<kernels::NodeTime> times;
   if (profile.events) times.reserve(program_->graph().nodes.size());
   TRY(program_->run(feeds, profile.events ? &times : nullptr));
   for (std::size_t i = 0; i < request.fetches.size(); ++i) {
@@ -143,11 +144,12 @@ void LoadedProgram::apply_update(const Update& update, const UpdateArguments& ar
   }
 }
 
-void LoadedProgram::record(const std::vector<NodeTime>& times, Profile& profile) const {
-  for (const NodeTime& time : times) {
-    const Phase phase = time.node < forward_nodes_ ? Phase::kForward : Phase::kBackward;
-    profile.events->push_back({phase_nodes_[time.node], program_->graph().nodes[time.node].op,
-                               phase, time.start_ns, time.duration_ns});
+void LoadedProgram::record(const std::vector<kernels::NodeTime>& times, Profile& profile) const {
+  for (const kernels::NodeTime& time : times) {
+    const std::size_t node = program_->origin(time.node);
+    const Phase phase = node < forward_nodes_ ? Phase::kForward : Phase::kBackward;
+    profile.events->push_back({origin_[node], program_->graph().nodes[time.node].op, phase,
+                               time.start_ns, time.duration_ns});
   }
 }
 

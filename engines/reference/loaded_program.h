@@ -9,8 +9,8 @@
 
 #include "engines/reference/optimizers.h"
 #include "engines/reference/profile.h"
-#include "engines/reference/program.h"
 #include "engines/reference/variables.h"
+#include "kernels/program.h"
 #include "worker/engine.h"
 
 namespace gradstone::reference {
@@ -19,7 +19,7 @@ class LoadedProgram {
  public:
   // Differentiates where there is a backward pass, checks, plans, and declares the variables.
   static Result<LoadedProgram> make(const ProgramSpec& spec, VariableTable& variables,
-                                    const std::shared_ptr<BufferPool>& pool);
+                                    const std::shared_ptr<kernels::BufferPool>& pool);
 
   // RunRequest without `program`. Appends to profile.events if that is set.
   Status run(const RunRequest& request, std::uint64_t seed, Profile& profile);
@@ -41,16 +41,16 @@ class LoadedProgram {
   Status bind_variables(VariableTable& variables);
   Status bind_updates(const ProgramSpec& spec, VariableTable& variables);
   void apply_update(const Update& update, const UpdateArguments& arguments, Profile& profile);
-  void record(const std::vector<NodeTime>& times, Profile& profile) const;
+  void record(const std::vector<kernels::NodeTime>& times, Profile& profile) const;
 
   ProgramContract contract_;
-  std::unique_ptr<Program> program_;
-  std::vector<std::string> phase_nodes_;  // forward node of each node of the graph
-  std::size_t forward_nodes_ = 0;         // nodes before this one are the forward pass
-  std::vector<Tensor> unit_cotangents_;   // where cotangents are not fed
-  std::vector<std::string> fetched_;      // values: outputs, then gradients
-  std::vector<std::string> gradients_;    // values, in the order of BackwardSpec::wrt
-  std::vector<Variable*> weights_;        // in the order of the graph
+  std::unique_ptr<kernels::Program> program_;
+  std::vector<std::string> origin_;      // node of the program for each node, forward or backward
+  std::size_t forward_nodes_ = 0;        // nodes before this one are the forward pass
+  std::vector<Tensor> unit_cotangents_;  // where cotangents are not fed
+  std::vector<std::string> fetched_;     // values: outputs, then gradients
+  std::vector<std::string> gradients_;   // values, in the order of BackwardSpec::wrt
+  std::vector<Variable*> weights_;       // in the order of the graph
   std::vector<Update> updates_;
   std::vector<StateTarget> state_targets_;
   std::uint64_t executions_ = 0;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engines/reference/sums.h"
+#include "kernels/sums.h"
 
 namespace gradstone::reference {
 namespace {
@@ -191,8 +191,9 @@ void update_typed(const UpdateRule& rule, const WeightStep& step) {
 
 template <class T>
 double sum_of_squares(const TensorRef& tensor) {
-  return sum_of(tensor.as<T>(),
-                [](T value) { return static_cast<double>(value) * static_cast<double>(value); });
+  return kernels::sum_of(tensor.as<T>(), [](T value) {
+    return static_cast<double>(value) * static_cast<double>(value);
+  });
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // Where events are collected between begin_profile and end_profile.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -14,12 +13,5 @@ namespace gradstone::reference {
 struct Profile {
   std::optional<std::vector<ProfileEvent>> events;
 };
-
-// Nanoseconds on the monotonic clock.
-inline std::int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace gradstone::reference

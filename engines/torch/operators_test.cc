@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engines/reference/evaluate.h"
 #include "graph/differentiate.h"
 #include "graph/testing/gradient_cases.h"
+#include "kernels/evaluate.h"
 #include "worker/engine.h"
 
 namespace gradstone {
@@ -61,7 +61,7 @@ void check_case(Engine& engine, const GradientCase& test) {
     values.emplace(input.name, testing::case_tensor(input.type.shape, kind, input.name));
     feed_names.push_back(input.name);
   }
-  const auto expected = reference::evaluate(both->graph, values);
+  const auto expected = kernels::evaluate(both->graph, values);
   ASSERT_TRUE(expected.ok()) << expected.error().message;
 
   const auto actual = by_engine(engine, program, values, feed_names, *expected);

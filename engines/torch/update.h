@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One optimizer over a set of weights, by ATen's foreach operators. The formulas stand in
-// recipe/optimizer.h. Weights of equal multipliers are updated together.
+// One optimizer over a set of weights. The formulas stand in recipe/optimizer.h. All operations on
+// one weight follow each other: its values are then still in the cache, which on a CPU is worth more
+// than ATen's foreach operators, that pass over all weights again for every operation.
 #pragma once
 
 #include <string>
@@ -22,29 +23,26 @@ class Updater {
   void apply(std::vector<at::Tensor>& gradients, const UpdateArguments& arguments);
 
  private:
-  using Tensors = std::vector<at::Tensor>;
-  struct Group {
+  struct Target {
     double rate_multiplier = 1, decay_multiplier = 1;
-    std::vector<std::size_t> gradients;  // index into BackwardSpec::wrt
-    Tensors weights;
-    std::vector<Tensors> slots;  // slots[k][i]: slot k of weight i
-    std::vector<Variable*> averages;
+    std::size_t gradient = 0;  // index into BackwardSpec::wrt
+    at::Tensor weight;
+    std::vector<at::Tensor> slots;
+    Variable* average = nullptr;  // none without a moving average
   };
 
-  Group& group_of(const WeightUpdate& weight);
   void clip_by_norm(std::vector<at::Tensor>& gradients) const;
-  void update_group(Group& group, std::vector<at::Tensor>& gradients,
-                    const UpdateArguments& arguments) const;
-  void apply_rule(Group& group, const Tensors& gradients, double rate, double count) const;
-  Tensors roots(const Tensors& squares) const;
-  void momentum(Group& group, const Tensors& g, double rate) const;
-  void nesterov(Group& group, const Tensors& g, double rate) const;
-  void adam(Group& group, const Tensors& g, double rate, double count) const;
-  void rms_prop(Group& group, const Tensors& g, double rate) const;
-  void ada_delta(Group& group, const Tensors& g, double rate) const;
+  void update(Target& target, at::Tensor& gradient, const UpdateArguments& arguments) const;
+  void apply_rule(Target& target, const at::Tensor& g, double rate, double count) const;
+  at::Tensor root(const at::Tensor& square) const;
+  void momentum(Target& target, const at::Tensor& g, double rate) const;
+  void nesterov(Target& target, const at::Tensor& g, double rate) const;
+  void adam(Target& target, const at::Tensor& g, double rate, double count) const;
+  void rms_prop(Target& target, const at::Tensor& g, double rate) const;
+  void ada_delta(Target& target, const at::Tensor& g, double rate) const;
 
   UpdateSpec spec_;
-  std::vector<Group> groups_;
+  std::vector<Target> targets_;
 };
 
 }  // namespace gradstone::torch_engine

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/expansion.h"
 #include "graph/gradients.h"
 
 namespace gradstone {
@@ -90,6 +91,20 @@ std::vector<std::string> gradient_values(GradientBuilder& builder,
   return gradients;
 }
 
+// By node of `given`: of the expanded forward nodes, then of the backward nodes, which know the
+// expanded node that they come from.
+std::vector<std::string> origins(const Graph& given, const Expanded& expanded,
+                                 const std::vector<std::string>& of_backward) {
+  std::map<std::string, std::string> given_node = {{"", ""}};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < expanded.origin.size(); ++i) {
+    names.push_back(given.nodes[expanded.origin[i]].name);
+    given_node[expanded.graph.nodes[i].name] = names.back();
+  }
+  for (const std::string& node : of_backward) names.push_back(given_node[node]);
+  return names;
+}
+
 // Rules may append more than a request needs (the statistics of a batch norm whose bias alone is
 // wanted, a factor whose own rule is zero): drops what no gradient needs.
 void drop_unneeded(Differentiated& result, const std::deque<Constant>& added_constants) {
@@ -101,12 +116,13 @@ void drop_unneeded(Differentiated& result, const std::deque<Constant>& added_con
     if (!any_in(nodes[i].outputs, needed)) continue;
     needed.insert(nodes[i].inputs.begin(), nodes[i].inputs.end());
     kept_nodes.push_back(std::move(nodes[i]));
-    kept_origins.push_back(result.node_of_backward[i - result.forward_nodes]);
+    kept_origins.push_back(result.origin[i]);
   }
   nodes.resize(result.forward_nodes);
   nodes.insert(nodes.end(), std::make_move_iterator(kept_nodes.rbegin()),
                std::make_move_iterator(kept_nodes.rend()));
-  result.node_of_backward.assign(kept_origins.rbegin(), kept_origins.rend());
+  result.origin.resize(result.forward_nodes);
+  result.origin.insert(result.origin.end(), kept_origins.rbegin(), kept_origins.rend());
   for (const Constant& constant : added_constants) {
     if (needed.count(constant.name) > 0) result.graph.constants.push_back(constant);
   }
@@ -114,10 +130,13 @@ void drop_unneeded(Differentiated& result, const std::deque<Constant>& added_con
 
 }  // namespace
 
-Result<Differentiated> differentiate(const Graph& graph, const std::vector<std::string>& from,
+Result<Differentiated> differentiate(const Graph& given, const std::vector<std::string>& from,
                                      const std::vector<std::string>& wrt) {
+  TRY(check_request(given, TRY(check_graph(given)), from, wrt));
+  const Expanded expanded =
+      TRY(expand_nodes(given, [](const Node&, const OpDef& row) { return !row.gradient; }));
+  const Graph& graph = expanded.graph;
   const ValueTypes types = TRY(check_graph(graph));
-  TRY(check_request(graph, types, from, wrt));
   const Names dependent = dependent_values(graph, types, wrt);
   GradientBuilder builder(graph, types, dependent);
   Differentiated result;
@@ -130,7 +149,7 @@ Result<Differentiated> differentiate(const Graph& graph, const std::vector<std::
   TRY(append_backward_nodes(builder, result.forward_nodes, dependent));
   result.gradients = gradient_values(builder, wrt);
   result.graph = builder.graph();
-  result.node_of_backward = builder.origins();
+  result.origin = origins(given, expanded, builder.origins());
   drop_unneeded(result, builder.added_constants());
   result.graph.outputs.insert(result.graph.outputs.end(), result.gradients.begin(),
                               result.gradients.end());

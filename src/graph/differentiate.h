@@ -18,10 +18,11 @@ struct Differentiated {
       gradients;  // value name of the gradient for each of `wrt`; zeros where independent
   std::vector<std::string> cotangent_inputs;  // new graph inputs, one for each of `from`
   std::size_t forward_nodes = 0;              // graph.nodes[0, forward_nodes) are the forward pass
-  // For each later node the name of the forward node whose backward pass it belongs to; "" for the
-  // few that belong to none (zeros of an independent gradient). Backward nodes are named
+  // For each node the name of the node of the given graph that it belongs to; "" for the few
+  // backward ones that belong to none (zeros of an independent gradient). Nodes whose operator has
+  // no gradient rule but an expansion (OpDef::expand) are expanded. Backward nodes are named
   // `grad/<forward node>/...`.
-  std::vector<std::string> node_of_backward;
+  std::vector<std::string> origin;
 };
 // Gradient of sum over i of <cotangent_i, from_i> with respect to each of `wrt` (weights or
 // inputs), all of floating type. Only nodes on a path from `wrt` to `from` get backward nodes. A

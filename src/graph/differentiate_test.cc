@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What differentiated graphs look like. That their values are right is shown by finite differences
-// in engines/reference.
+// in src/kernels.
 #include "graph/differentiate.h"
 
 #include <gmock/gmock.h>
@@ -56,11 +56,11 @@ void expect_well_formed(const Differentiated& result, const std::vector<std::str
   for (std::size_t i = 0; i < wrt.size(); ++i) {
     EXPECT_EQ(types->at(result.gradients[i]), types->at(wrt[i])) << wrt[i];
   }
-  ASSERT_EQ(result.node_of_backward.size(), result.graph.nodes.size() - result.forward_nodes);
-  for (std::size_t i = 0; i < result.node_of_backward.size(); ++i) {
-    const std::string& origin = result.node_of_backward[i];
-    const std::string prefix = origin.empty() ? "grad/" : "grad/" + origin + "/";
-    EXPECT_THAT(result.graph.nodes[result.forward_nodes + i].name, StartsWith(prefix));
+  ASSERT_EQ(result.origin.size(), result.graph.nodes.size());
+  for (std::size_t i = result.forward_nodes; i < result.origin.size(); ++i) {
+    const std::string& origin = result.origin[i];
+    const std::string prefix = origin.empty() ? "grad/" : "grad/" + origin;
+    EXPECT_THAT(result.graph.nodes[i].name, StartsWith(prefix));
   }
 }
 
@@ -108,7 +108,7 @@ TEST(Differentiate, OnlyNodesOnAPathGetBackwardNodes) {
                                    node("after", "Exp", {"y"})});
   const Differentiated result = differentiate(graph, {"y"}, {"a"}).value();
   EXPECT_THAT(backward_ops(result), ElementsAre("Mul", "Neg"));
-  EXPECT_THAT(result.node_of_backward, ElementsAre("y", "right"));
+  EXPECT_THAT(result.origin, ElementsAre("left", "unused", "right", "y", "after", "y", "right"));
 }
 
 TEST(Differentiate, WhatNoGradientNeedsIsDropped) {

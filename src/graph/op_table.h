@@ -12,7 +12,8 @@
 
 namespace gradstone {
 
-class GradientBuilder;  // graph/gradients.h
+class GradientBuilder;   // graph/gradients.h
+class ExpansionBuilder;  // graph/expansion.h
 
 enum class AttributeKind { kInt, kFloat, kString, kInts, kFloats, kStrings };
 
@@ -55,6 +56,9 @@ struct OpDef {
   // Appends the nodes of the backward pass; nullptr: no gradient flows through (integers,
   // comparisons).
   Status (*gradient)(GradientBuilder&) = nullptr;
+  // Writes the operator in simpler ones, as ONNX does for its functions: its definition for engines
+  // that lack it, and its gradient where `gradient` is nullptr; nullptr: it is elementary.
+  Status (*expand)(ExpansionBuilder&) = nullptr;
   std::string_view summary;  // one line for docs/operators.md
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes on which gradient rules are tested: their shapes in src/graph, their values by finite
-// differences in engines/reference. At least one for every rule.
+// differences in src/kernels. At least one for every rule.
 #pragma once
 
 #include "graph/testing/gradient_cases_basic.h"

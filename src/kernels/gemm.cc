@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of `a` and `b` are copied into panels so that the innermost loops read memory straight on;
 // see Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", TOMS 2008.
-#include "engines/reference/gemm.h"
+#include "kernels/gemm.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 constexpr std::int64_t kTileRows = 6;
@@ -141,4 +141,4 @@ template void add_product(const GemmSizes&, const MatrixRef<float>&, const Matri
 template void add_product(const GemmSizes&, const MatrixRef<double>&, const MatrixRef<double>&,
                           double*);
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "engines/reference/program.h"
 #include "graph/differentiate.h"
 #include "graph/passes.h"
 #include "graph/testing/gradient_cases.h"
+#include "kernels/program.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 using testing::case_tensor;
@@ -315,4 +315,4 @@ TEST(Gradients, PassThroughCastsOfFloatingTypes) {
 }
 
 }  // namespace
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

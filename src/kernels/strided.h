@@ -9,7 +9,7 @@
 
 #include "graph/dtype.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 
 using Strides = std::vector<std::int64_t>;
 
@@ -95,4 +95,4 @@ void for_each_run(const Shape& extents, const std::array<Strides, N>& strides, V
   }
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/reference/evaluate.h"
+#include "kernels/evaluate.h"
 
 #include <cstring>
 
-#include "engines/reference/program.h"
+#include "kernels/program.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 Result<const std::byte*> find_value(const std::map<std::string, Tensor>& values,
@@ -43,4 +43,4 @@ Result<std::vector<Tensor>> evaluate(const Graph& graph,
   return outputs;
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

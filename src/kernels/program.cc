@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/reference/program.h"
+#include "kernels/program.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "engines/reference/profile.h"
+#include "base/clock.h"
+#include "graph/expansion.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 std::string place_of(const Graph& graph, const Node& node) {
@@ -61,8 +62,13 @@ std::size_t BufferPool::total_bytes() const {
 Result<Program> Program::make(Graph graph, const std::vector<std::string>& kept,
                               std::shared_ptr<BufferPool> pool) {
   Program program;
-  program.types_ = TRY(check_graph(graph));
-  program.graph_ = std::make_unique<Graph>(std::move(graph));
+  TRY(check_graph(graph));
+  Expanded expanded = TRY(expand_nodes(graph, [](const Node& node, const OpDef&) {
+    return find_kernel(node.domain, node.op) == nullptr;
+  }));
+  program.types_ = TRY(check_graph(expanded.graph));
+  program.graph_ = std::make_unique<Graph>(std::move(expanded.graph));
+  program.origin_ = std::move(expanded.origin);
   program.pool_ = std::move(pool);
   for (const std::string& name : kept) {
     if (program.types_.count(name) == 0) {
@@ -95,7 +101,7 @@ Status Program::plan_steps() {
   for (const Node& node : graph_->nodes) {
     const KernelRow* row = find_kernel(node.domain, node.op);
     if (row == nullptr) {
-      return unsupported(place_of(*graph_, node) + ": the reference engine has no such kernel");
+      return unsupported(place_of(*graph_, node) + ": no kernel computes this operator");
     }
     const OpDef* op = TRY(op_of(node));
     Step step{row->float32, NodeInputs(node, *op, types_, constants), {}, {}};
@@ -191,4 +197,4 @@ TensorRef Program::value(std::string_view name) const {
   return values_[found->second];
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

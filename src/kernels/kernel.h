@@ -10,7 +10,7 @@
 
 #include "graph/op_table.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 
 // One execution of one node. Shapes are those that check_graph inferred; buffers are dense,
 // row-major and never overlap. Outputs hold rubbish at first.
@@ -70,4 +70,4 @@ inline std::size_t resolved_axis(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

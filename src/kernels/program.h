@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "engines/reference/kernel.h"
 #include "graph/node_rules.h"
+#include "kernels/kernel.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 
 // Buffers that the programs of one bundle share, since they run one after the other.
 class BufferPool {
@@ -33,7 +33,7 @@ class BufferPool {
 
 // When a node ran, on the monotonic clock.
 struct NodeTime {
-  std::size_t node = 0;
+  std::size_t node = 0;  // of Program::graph()
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
 };
@@ -47,12 +47,15 @@ struct ProgramFeeds {
 
 class Program {
  public:
-  // `kept` names the values that can be read after a run. Errors: a graph that check_graph refuses,
-  // a kept value that does not exist, an operator without a kernel (unsupported).
+  // `kept` names the values that can be read after a run. Operators without a kernel are expanded
+  // (graph/expansion.h). Errors: a graph that check_graph refuses, a kept value that does not exist,
+  // an operator with neither kernel nor expansion (unsupported).
   static Result<Program> make(Graph graph, const std::vector<std::string>& kept,
                               std::shared_ptr<BufferPool> pool);
 
-  const Graph& graph() const { return *graph_; }
+  const Graph& graph() const { return *graph_; }  // expanded
+  // The node of the graph given to `make` that node `node` of graph() stands for.
+  std::size_t origin(std::size_t node) const { return origin_[node]; }
   const ValueTypes& types() const { return types_; }
 
   // Computes every node. `times`, if not null, gets one entry a node. The error names workload and
@@ -78,6 +81,7 @@ class Program {
   std::size_t number_of(const std::string& name) const;
 
   std::unique_ptr<Graph> graph_;  // at a fixed address: calls refer to its nodes
+  std::vector<std::size_t> origin_;
   ValueTypes types_;
   std::shared_ptr<BufferPool> pool_;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of values, by name
@@ -86,4 +90,4 @@ class Program {
   std::vector<Step> steps_;
 };
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/reference/strided.h"
+#include "kernels/strided.h"
 
 #include <gtest/gtest.h>
 
-#include "engines/reference/sums.h"
+#include "kernels/sums.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 // Offsets of all elements of a two-tensor walk, in order.
@@ -65,4 +65,4 @@ TEST(SumsTest, AreTakenInDouble) {
 }
 
 }  // namespace
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

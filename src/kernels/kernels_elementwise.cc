@@ -3,10 +3,10 @@
 #include <cmath>
 #include <type_traits>
 
-#include "engines/reference/kernel.h"
-#include "engines/reference/strided.h"
+#include "kernels/kernel.h"
+#include "kernels/strided.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 template <class T, class Function>
@@ -193,4 +193,4 @@ std::vector<KernelRow> elementwise_kernels() {
           {kGradstoneDomain, "HeavisideStep", heaviside_step<float>, heaviside_step<double>}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engines/reference/kernel.h"
-#include "engines/reference/sums.h"
+#include "kernels/kernel.h"
+#include "kernels/sums.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 struct ChannelGeometry {
@@ -166,4 +166,4 @@ std::vector<KernelRow> normalization_kernels() {
            channel_window_sum<double>}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -8,7 +8,7 @@
 
 #include "graph/window.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 
 struct WindowTable {
   static constexpr std::int32_t kPadding = -1;  // inside the padding that counts
@@ -29,4 +29,4 @@ struct WindowTable {
 // `input` holds the spatial extents alone. They have fewer than 2^31 elements.
 WindowTable window_table(const Window& window, const Shape& input);
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

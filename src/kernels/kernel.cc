@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/reference/kernel.h"
+#include "kernels/kernel.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 std::vector<KernelRow> all_kernels() {
@@ -24,4 +24,4 @@ const KernelRow* find_kernel(std::string_view domain, std::string_view op) {
   return nullptr;
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/reference/window_table.h"
+#include "kernels/window_table.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 // Place along one axis of tap `tap` of window `position`.
@@ -53,4 +53,4 @@ WindowTable window_table(const Window& window, const Shape& input) {
   return table;
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/reference/gemm.h"
+#include "kernels/gemm.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 // Small integers: every sum is exact in float too, so the comparison is for equality.
@@ -60,4 +60,4 @@ TEST(GemmTest, ReadsTransposedMatrices) {
 }
 
 }  // namespace
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "engines/reference/kernel.h"
+#include "kernels/kernel.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 struct LossGeometry {
@@ -157,4 +157,4 @@ std::vector<KernelRow> loss_kernels() {
            negative_log_likelihood_grad<double>}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

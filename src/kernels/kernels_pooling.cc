@@ -3,10 +3,10 @@
 // order counts; a NaN counts as a maximum.
 #include <algorithm>
 
-#include "engines/reference/kernel.h"
-#include "engines/reference/window_table.h"
+#include "kernels/kernel.h"
+#include "kernels/window_table.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 Result<WindowTable> pooling_windows(const Node& node, const Shape& input) {
@@ -146,4 +146,4 @@ std::vector<KernelRow> pooling_kernels() {
       {kGradstoneDomain, "AveragePoolGrad", average_pool_grad<float>, average_pool_grad<double>}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

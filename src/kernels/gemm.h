@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 
 // A matrix in somebody else's memory; element (i, j) is data[i * row_stride + j * column_stride].
 template <class T>
@@ -31,4 +31,4 @@ extern template void add_product(const GemmSizes&, const MatrixRef<float>&, cons
 extern template void add_product(const GemmSizes&, const MatrixRef<double>&,
                                  const MatrixRef<double>&, double*);
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -8,11 +8,11 @@
 
 #include "graph/graph.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 
 // Values of graph.outputs in order. `values` holds every graph input and weight by name; one that
 // is missing or has another type is an error.
 Result<std::vector<Tensor>> evaluate(const Graph& graph,
                                      const std::map<std::string, Tensor>& values);
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

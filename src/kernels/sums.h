@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "engines/reference/strided.h"
+#include "kernels/strided.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 
 // Sum of transform(value) over a row of elements. Eight partial sums, so that additions overlap.
 template <class T, class Transform>
@@ -50,4 +50,4 @@ std::vector<double> sum_to(std::span<const T> x, const Shape& from, const Shape&
   return sums;
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

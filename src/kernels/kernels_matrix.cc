@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "engines/reference/gemm.h"
-#include "engines/reference/kernel.h"
-#include "engines/reference/strided.h"
+#include "kernels/gemm.h"
+#include "kernels/kernel.h"
+#include "kernels/strided.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 // y = alpha a' b' + beta c, with c broadcast.
@@ -86,4 +86,4 @@ std::vector<KernelRow> matrix_kernels() {
           {"", "MatMul", matrix_product<float>, matrix_product<double>}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

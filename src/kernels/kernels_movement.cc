@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "base/random.h"
-#include "engines/reference/kernel.h"
-#include "engines/reference/strided.h"
 #include "graph/slicing.h"
+#include "kernels/kernel.h"
+#include "kernels/strided.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -241,4 +241,4 @@ std::vector<KernelRow> movement_kernels() {
           {kGradstoneDomain, "Fill", fill, fill}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engines/reference/kernel.h"
-#include "engines/reference/sums.h"
 #include "graph/reduction.h"
+#include "kernels/kernel.h"
+#include "kernels/sums.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 template <class T>
@@ -132,4 +132,4 @@ std::vector<KernelRow> reduction_kernels() {
           {kGradstoneDomain, "SumTo", sum_to_shape<float>, sum_to_shape<double>}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels

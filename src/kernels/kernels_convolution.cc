@@ -4,11 +4,11 @@
 //   y  = w columns(x)      dw = sum over samples of dy columns(x)'      columns(dx) = w' dy
 #include <algorithm>
 
-#include "engines/reference/gemm.h"
-#include "engines/reference/kernel.h"
-#include "engines/reference/window_table.h"
+#include "kernels/gemm.h"
+#include "kernels/kernel.h"
+#include "kernels/window_table.h"
 
-namespace gradstone::reference {
+namespace gradstone::kernels {
 namespace {
 
 // Extents of one convolution. Channels are those of one group.
@@ -152,4 +152,4 @@ std::vector<KernelRow> convolution_kernels() {
            convolution_grad_weight<double>}};
 }
 
-}  // namespace gradstone::reference
+}  // namespace gradstone::kernels
