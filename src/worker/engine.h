@@ -8,14 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "graph/graph.h"
-#include "recipe/optimizer.h"
+#include "protocol/program_spec.h"
 
 namespace gradstone {
 
@@ -46,54 +44,6 @@ struct EngineOptions {
       math;  // engine-specific choice of kernels, "" is its default (torch: "onednn", "native")
   std::string argument;    // text behind ':' of `--engine name:argument`
   std::uint64_t seed = 0;  // of the framework's own generator (native dropout)
-};
-
-enum class Mode { kTraining, kInference };
-
-// A backward pass from `from`. If `fed_cotangents`, each value of `from` gets a feed of its own
-// type, after the graph's inputs and in this order; otherwise every value of `from` is a scalar and
-// its cotangent is 1.
-struct BackwardSpec {
-  std::vector<std::string> from;
-  bool fed_cotangents = false;
-  std::vector<std::string> wrt;  // weights and graph inputs whose gradients are computed
-};
-
-struct WeightUpdate {
-  std::string weight;  // must be in BackwardSpec::wrt
-  double rate_multiplier = 1;
-  double decay_multiplier = 1;
-};
-
-// One optimizer applied to a subset of the weights. Its state tensors are variables `weight:slot`.
-struct UpdateSpec {
-  Optimizer optimizer;
-  GradientClip gradient_clip;
-  double weight_clip = 0;  // > 0: |w| <= weight_clip afterwards
-  double weight_average =
-      0;  // > 0: variable `weight:average` follows the weight with this momentum
-  std::vector<WeightUpdate> weights;
-};
-
-struct ProgramSpec {
-  std::string name;
-  Graph
-      graph;  // checked; static shapes; training or inference form already chosen (graph/passes.h)
-  Mode mode = Mode::kTraining;
-  std::vector<std::string> outputs;  // any named values
-  std::optional<BackwardSpec> backward;
-  std::vector<UpdateSpec> updates;  // need `backward`
-};
-
-// Weights of the same name in several programs are the same variable and must agree in type.
-// Graphs' state updates apply at the end of each run of their program.
-struct BundleSpec {
-  std::vector<ProgramSpec> programs;
-};
-
-struct UpdateArguments {
-  double learning_rate = 0;
-  std::int64_t count = 1;  // t of the formulas: 1 at the first update with this optimizer
 };
 
 struct RunRequest {
