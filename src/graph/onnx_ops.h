@@ -10,6 +10,9 @@ namespace gradstone {
 std::vector<OpDef> convolution_rows();    // Conv and pooling
 std::vector<OpDef> normalization_rows();  // BatchNormalization, LRN, Dropout
 std::vector<OpDef> elementwise_rows();
+std::vector<OpDef> activation_rows();
+std::vector<OpDef> math_rows();       // functions of numbers, Max, Min, Sum, Mean
+std::vector<OpDef> logic_rows();      // comparisons, Where
 std::vector<OpDef> matrix_rows();     // Gemm, MatMul
 std::vector<OpDef> layout_rows();     // data moved, not computed
 std::vector<OpDef> slicing_rows();    // Gather, Slice, Pad

@@ -57,6 +57,9 @@ const KernelRow* find_kernel(std::string_view domain, std::string_view op);
 
 // The parts of the table, one for each kernels_*.cc.
 std::vector<KernelRow> elementwise_kernels();
+std::vector<KernelRow> activation_kernels();
+std::vector<KernelRow> math_kernels();
+std::vector<KernelRow> logic_kernels();
 std::vector<KernelRow> matrix_kernels();
 std::vector<KernelRow> convolution_kernels();
 std::vector<KernelRow> pooling_kernels();
