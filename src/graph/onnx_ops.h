@@ -15,5 +15,6 @@ std::vector<OpDef> layout_rows();     // data moved, not computed
 std::vector<OpDef> slicing_rows();    // Gather, Slice, Pad
 std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoftmax
 std::vector<OpDef> loss_rows();
+std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
 
 }  // namespace gradstone

@@ -64,6 +64,7 @@ std::vector<KernelRow> normalization_kernels();
 std::vector<KernelRow> reduction_kernels();
 std::vector<KernelRow> loss_kernels();
 std::vector<KernelRow> movement_kernels();
+std::vector<KernelRow> recurrent_kernels();
 
 // Axis -1 is the last of `rank`.
 inline std::size_t resolved_axis(std::int64_t axis, std::size_t rank) {
