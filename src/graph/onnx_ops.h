@@ -16,5 +16,6 @@ std::vector<OpDef> slicing_rows();    // Gather, Slice, Pad
 std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoftmax
 std::vector<OpDef> loss_rows();
 std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
+std::vector<OpDef> control_rows();    // Scan
 
 }  // namespace gradstone

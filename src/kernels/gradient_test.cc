@@ -189,6 +189,7 @@ INSTANTIATE_TEST_SUITE_P(Normalization, GradientRules,
                          ::testing::Values(testing::normalization_cases));
 INSTANTIATE_TEST_SUITE_P(Losses, GradientRules, ::testing::Values(testing::loss_cases));
 INSTANTIATE_TEST_SUITE_P(Recurrent, GradientRules, ::testing::Values(testing::recurrent_cases));
+INSTANTIATE_TEST_SUITE_P(Scans, GradientRules, ::testing::Values(testing::scan_cases));
 
 Node node(std::string name, std::string op, std::vector<std::string> inputs,
           testing::Attributes attributes = {}) {

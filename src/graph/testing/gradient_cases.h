@@ -4,6 +4,7 @@
 #pragma once
 
 #include "graph/testing/gradient_cases_basic.h"
+#include "graph/testing/gradient_cases_control.h"
 #include "graph/testing/gradient_cases_layers.h"
 #include "graph/testing/gradient_cases_recurrent.h"
 
@@ -13,7 +14,7 @@ inline std::vector<GradientCase> gradient_cases() {
   std::vector<GradientCase> all;
   for (const auto& family : {broadcasting_cases, power_cases, unary_cases, reduction_cases,
                              layout_cases, slicing_cases, matrix_cases, conv_cases, pooling_cases,
-                             normalization_cases, loss_cases, recurrent_cases}) {
+                             normalization_cases, loss_cases, recurrent_cases, scan_cases}) {
     for (GradientCase& test : family()) all.push_back(std::move(test));
   }
   return all;
