@@ -19,7 +19,8 @@ std::vector<OpDef> slicing_rows();    // Gather, Slice, Pad
 std::vector<OpDef> axes_rows();       // Squeeze, Tile, Split, DepthToSpace, Trilu
 std::vector<OpDef> indexing_rows();   // GatherND, ScatterND, OneHot, TopK
 std::vector<OpDef> generator_rows();  // Shape, Range
-std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoftmax
+std::vector<OpDef> reduction_rows();
+std::vector<OpDef> axis_rows();  // Softmax, CumSum, ArgMax
 std::vector<OpDef> loss_rows();
 std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
 std::vector<OpDef> control_rows();    // Scan

@@ -65,6 +65,7 @@ std::vector<KernelRow> convolution_kernels();
 std::vector<KernelRow> pooling_kernels();
 std::vector<KernelRow> normalization_kernels();
 std::vector<KernelRow> reduction_kernels();
+std::vector<KernelRow> axis_kernels();
 std::vector<KernelRow> loss_kernels();
 std::vector<KernelRow> movement_kernels();
 std::vector<KernelRow> axes_kernels();
