@@ -199,6 +199,10 @@ INSTANTIATE_TEST_SUITE_P(Variadic, GradientRules, ::testing::Values(testing::var
 INSTANTIATE_TEST_SUITE_P(MoreReductions, GradientRules,
                          ::testing::Values(testing::more_reduction_cases));
 INSTANTIATE_TEST_SUITE_P(CumSum, GradientRules, ::testing::Values(testing::cumulative_cases));
+INSTANTIATE_TEST_SUITE_P(SampleNormalization, GradientRules,
+                         ::testing::Values(testing::sample_normalization_cases));
+INSTANTIATE_TEST_SUITE_P(ClassWeights, GradientRules,
+                         ::testing::Values(testing::class_weight_cases));
 INSTANTIATE_TEST_SUITE_P(Where, GradientRules, ::testing::Values(testing::where_cases));
 INSTANTIATE_TEST_SUITE_P(Recurrent, GradientRules, ::testing::Values(testing::recurrent_cases));
 INSTANTIATE_TEST_SUITE_P(Scans, GradientRules, ::testing::Values(testing::scan_cases));

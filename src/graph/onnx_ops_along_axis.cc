@@ -70,7 +70,7 @@ OpDef place_row(std::string_view name, std::string_view summary) {
 
 }  // namespace
 
-std::vector<OpDef> axis_rows() {
+std::vector<OpDef> along_axis_rows() {
   return {
       {.name = "Softmax",
        .attributes = {{"axis", kInt}},

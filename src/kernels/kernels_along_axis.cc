@@ -127,7 +127,7 @@ Status place_of_minimum(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelRow> axis_kernels() {
+std::vector<KernelRow> along_axis_kernels() {
   return {{"", "Softmax", softmax<float>, softmax<double>},
           {"", "LogSoftmax", log_softmax<float>, log_softmax<double>},
           {"", "CumSum", cumulative_sum, cumulative_sum},
