@@ -25,5 +25,9 @@ std::vector<OpDef> along_axis_rows();  // Softmax, CumSum, ArgMax
 std::vector<OpDef> loss_rows();
 std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
 std::vector<OpDef> control_rows();    // Scan
+std::vector<OpDef> resize_rows();
+std::vector<OpDef> einsum_rows();
+std::vector<OpDef> detection_rows();           // RoiAlign, NonMaxSuppression
+std::vector<OpDef> detection_gradient_rows();  // RoiAlignGrad, RoiAlignGather: gradient_ops.cc
 
 }  // namespace gradstone

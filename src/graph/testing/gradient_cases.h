@@ -11,6 +11,8 @@
 #include "graph/testing/gradient_cases_normalization.h"
 #include "graph/testing/gradient_cases_recurrent.h"
 #include "graph/testing/gradient_cases_reduction.h"
+#include "graph/testing/gradient_cases_sampling.h"
+#include "graph/testing/gradient_cases_transposed.h"
 
 namespace gradstone::testing {
 
@@ -23,7 +25,8 @@ inline std::vector<GradientCase> gradient_cases() {
         clip_cases,         function_cases,       variadic_cases,   where_cases,
         axes_cases,         padding_cases,        indexing_cases,   recurrent_cases,
         scan_cases,         more_reduction_cases, cumulative_cases, sample_normalization_cases,
-        class_weight_cases}) {
+        class_weight_cases, transposed_cases,     resize_cases,     einsum_cases,
+        detection_cases}) {
     for (GradientCase& test : family()) all.push_back(std::move(test));
   }
   return all;
