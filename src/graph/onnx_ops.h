@@ -17,5 +17,6 @@ std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoft
 std::vector<OpDef> loss_rows();
 std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
 std::vector<OpDef> control_rows();    // Scan
+std::vector<OpDef> training_rows();   // of ONNX's training domain
 
 }  // namespace gradstone
