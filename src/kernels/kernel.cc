@@ -8,7 +8,7 @@ std::vector<KernelRow> all_kernels() {
   std::vector<KernelRow> rows;
   for (const auto part : {elementwise_kernels, matrix_kernels, convolution_kernels, pooling_kernels,
                           normalization_kernels, reduction_kernels, loss_kernels, movement_kernels,
-                          recurrent_kernels}) {
+                          recurrent_kernels, ctc_kernels, host_kernels}) {
     for (const KernelRow& row : part()) rows.push_back(row);
   }
   return rows;
