@@ -48,6 +48,14 @@ inline std::vector<GradientCase> power_cases() {
                    "Pow",
                    {real({3}, Values::kPositive), reals({3}, {-1, 2, 0.5})},
                    {}});
+  cases.push_back({"Pow: several constants of zeros",
+                   "Pow",
+                   {real({6}, Values::kWithZeros), reals({6}, {0, 2, 1, 0, 2, 3})},
+                   {}});
+  cases.push_back({"Pow: of zero to what is not known",
+                   "Pow",
+                   {reals({2}, {0, 2}), real({2}, Values::kPositive)},
+                   {}});
   cases.push_back({"Pow: constant base", "Pow", {reals({3}, {0.5, 1, 2}), real({2, 3})}, {}});
   return cases;
 }
