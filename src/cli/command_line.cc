@@ -23,7 +23,7 @@ struct CommandDef {
 };
 
 // The order in which help shows them. FIRST and LAST in examples stand for workloads of this build.
-constexpr std::array<CommandDef, 6> kCommands = {{
+constexpr std::array<CommandDef, 7> kCommands = {{
     {"run", "train workloads on engines, measure, store and report",
      "  gradstone run --workload FIRST --engine all --data fashion-mnist --epochs 2\n"
      "  gradstone run --workload LAST --size tiny --engine reference --steps 5\n"
@@ -41,6 +41,11 @@ constexpr std::array<CommandDef, 6> kCommands = {{
      "  gradstone report before after         two labels\n"
      "  gradstone report ci.json --format md  a file of records",
      define_report},
+    {"conformance", "whether an engine computes what it should: values, gradients, updates",
+     "  gradstone conformance --engine reference\n"
+     "  gradstone conformance --engine reference --filter 'node/test_relu*,optimizer/adam*'\n"
+     "  gradstone conformance --engine reference --junit conformance.xml --quiet",
+     define_conformance},
     {"doctor", "this machine, and what would spoil a measurement on it",
      "  gradstone doctor\n"
      "  gradstone doctor --format json",

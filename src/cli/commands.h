@@ -27,6 +27,7 @@ using Action = std::function<Result<int>()>;  // answers the exit code
 Action define_run(CLI::App& app, const Surroundings& surroundings);
 Action define_list(CLI::App& app, const Surroundings& surroundings);
 Action define_report(CLI::App& app, const Surroundings& surroundings);
+Action define_conformance(CLI::App& app, const Surroundings& surroundings);
 Action define_doctor(CLI::App& app, const Surroundings& surroundings);
 Action define_import(CLI::App& app, const Surroundings& surroundings);
 Action define_export(CLI::App& app, const Surroundings& surroundings);

@@ -74,6 +74,15 @@ Status aligned_operand(Rewriter& rewriter) {
   return {};
 }
 
+// A slope for each channel lies along axis 1.
+Status channel_slope(Rewriter& rewriter) {
+  TRY(rewriter.expect_inputs(2));
+  if (rewriter.node.attributes.count("axis") == 0 && rewriter.type(1).shape.size() == 1) {
+    rewriter.node.attributes["axis"] = std::int64_t{1};
+  }
+  return aligned_operand(rewriter);
+}
+
 Status drop_first_attributes(Rewriter& rewriter) {
   drop(rewriter, {"consumed_inputs", "broadcast", "output_sequence"});
   return {};
@@ -215,10 +224,11 @@ std::vector<UpgradeRule> old_opset_rules() {
       {"TopK", 1, 9, top_k_9},
       {"Unsqueeze", 1, 12, axes_12},
   };
-  for (const std::string_view op : {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or",
-                                    "Pow", "PRelu", "Sub", "Xor"}) {
+  for (const std::string_view op :
+       {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"}) {
     rules.push_back({op, 1, 6, aligned_operand});
   }
+  rules.push_back({"PRelu", 1, 6, channel_slope});
   for (const std::string_view op :
        {"Abs",        "Ceil",      "Elu",  "Exp",     "Floor", "GRU", "Gemm", "HardSigmoid",
         "LSTM",       "LeakyRelu", "Log",  "Max",     "Mean",  "Min", "Neg",  "RNN",

@@ -22,6 +22,7 @@ struct EngineManifest {
 std::string to_string(const EngineManifest& engine);  // "torch@2.15.0", or "null" without version
 
 inline constexpr std::string_view kFrameworkKind = "framework";
+inline constexpr std::string_view kOracleKind = "oracle";
 
 // An engine and the text behind ':' of its reference.
 struct EngineChoice {

@@ -44,15 +44,6 @@ bool is_plain(char c) {
          std::string_view("_@%+=:,./-").find(c) != std::string_view::npos;
 }
 
-std::string shell_quoted(std::string_view text) {
-  bool plain = !text.empty();
-  for (const char c : text) plain = plain && is_plain(c);
-  if (plain) return std::string(text);
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 // A command line in the making.
 class Words {
  public:
@@ -71,6 +62,15 @@ class Words {
 };
 
 }  // namespace
+
+std::string shell_quoted(std::string_view text) {
+  bool plain = !text.empty();
+  for (const char c : text) plain = plain && is_plain(c);
+  if (plain) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
 
 Status check_spec(const RunSpec& spec, const Workload& workload) {
   CHECK(spec.workload == workload.name, "a spec is checked against its own workload");

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "graph/dtype.h"
 #include "protocol/messages.h"
@@ -46,6 +47,9 @@ RunSpec resolved(const RunSpec& spec, const Workload& workload);
 // `gradstone run --workload lenet-caffe ...`, quoted for a shell: repeats the run. Choices that are
 // the default of every run are left out.
 std::string command_of(const RunSpec& spec);
+
+// A word of a command line, in quotes where a shell would not take it as it is.
+std::string shell_quoted(std::string_view text);
 
 // Settings for RunRecord::context["settings"], one key a choice.
 Json settings_of(const RunSpec& spec);
