@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/export_model.h"
 #include "cli/output.h"
 #include "report/formats.h"
 #include "store/store.h"
@@ -14,6 +15,7 @@ namespace {
 struct Options {
   std::vector<std::string> runs;
   std::string store, output;
+  ExportModelOptions model;
 };
 
 Result<std::vector<RunRecord>> chosen_records(const Options& options) {
@@ -37,6 +39,20 @@ Result<int> export_records(const Options& options) {
   return kExitOk;
 }
 
+// Records, or a model: --workload decides.
+Result<int> export_what(const Options& options) {
+  const bool has_suffix = options.output.ends_with(".onnx");
+  if (options.model.workload.empty()) {
+    if (!has_suffix) return export_records(options);
+    return usage_error("records are JSON; a model is exported with --workload NAME");
+  }
+  if (!options.runs.empty() || !options.store.empty()) {
+    return usage_error("--workload exports a model, which belongs to no run and no store");
+  }
+  TRY(export_model(options.model, options.output));
+  return kExitOk;
+}
+
 }  // namespace
 
 Action define_export(CLI::App& app, const Surroundings&) {
@@ -44,7 +60,8 @@ Action define_export(CLI::App& app, const Surroundings&) {
   app.add_option("RUN", options->runs, "id, label, plan or @last (default: all)")->type_name("");
   add_output_option(app, options->output);
   add_store_option(app, options->store);
-  return [options] { return export_records(*options); };
+  add_export_model_options(app, options->model);
+  return [options] { return export_what(*options); };
 }
 
 }  // namespace gradstone

@@ -72,10 +72,12 @@ Status check_data(const std::vector<RunSpec>& plan, const std::vector<Workload>&
 // One plan while it is carried out.
 class Session {
  public:
-  Session(const RunOptions& options, const Surroundings& surroundings, Store store)
+  // `model` is ModelWorkload::facts, or null.
+  Session(const RunOptions& options, const Surroundings& surroundings, Store store, Json model)
       : options_(options),
         surroundings_(surroundings),
         store_(std::move(store)),
+        model_(std::move(model)),
         progress_(progress_mode(), surroundings.style.width) {}
 
   Status run(RunSpec spec, const Workload& workload, std::string title);
@@ -95,6 +97,7 @@ class Session {
   const RunOptions& options_;
   const Surroundings& surroundings_;
   Store store_;
+  Json model_;
   ProgressPrinter progress_;
   // Read before the first run: later the load would be our own.
   const MachineFacts machine_ = read_machine();
@@ -109,6 +112,7 @@ void Session::add_context(RunRecord& record, const WorkloadSize& size,
   facts.steal = steal_share(before, read_cpu_times());
   record.context["gradstone"] = {{"version", kVersion}};
   record.context["machine"] = to_json(machine_);
+  if (!model_.is_null()) record.context["model"] = model_;
   record.context["machine"]["steal"] = facts.steal;
   record.context["warnings"] = run_warnings(facts);
   if (const Result<WorkloadCounts> counts = count_workload(size); counts.ok()) {
@@ -162,20 +166,41 @@ std::vector<FinishedRun> finished_runs(const std::vector<RunRecord>& records,
   return runs;
 }
 
+// What can be trained: our workloads, and the person's model.
+struct Workloads {
+  std::vector<Workload> all;
+  Json model_facts;  // null: none
+};
+
+// Adds the model to the workloads and to the plan, and says what a person should know of it.
+Status add_model(const RunOptions& options, const TemporaryFolder& folder, Workloads& workloads,
+                 PlanRequest& request) {
+  if (options.model.model.empty()) return check_no_model_options(options.model);
+  ModelWorkload model = TRY(load_model_workload(options.model, options.data, folder));
+  for (const std::string& note : model.notes)
+    say("gradstone: " + model.workload.name + ": " + note + "\n");
+  request.workloads = {model.workload.name};
+  request.common.model = std::move(model.words);
+  workloads.model_facts = std::move(model.facts);
+  workloads.all.push_back(std::move(model.workload));
+  return {};
+}
+
 Result<int> execute(const RunOptions& options, const Surroundings& surroundings,
-                    const std::vector<RunSpec>& plan, const std::vector<Workload>& workloads) {
+                    const std::vector<RunSpec>& plan, const Workloads& workloads) {
   const ReportFormat* format = TRY(find_report_format(options.format));
-  TRY(check_data(plan, workloads));
+  TRY(check_data(plan, workloads.all));
   if (const std::string& weights = plan[0].weights_in; !weights.empty()) {
     TRY(TensorFile::open(weights).within("--weights"));
   }
   const std::string path = TRY(chosen_store(options.store));
   TRY(check_output(options.output, path));
-  Session session(options, surroundings, TRY(Store::open(path, Store::Mode::kCreate)));
+  Session session(options, surroundings, TRY(Store::open(path, Store::Mode::kCreate)),
+                  workloads.model_facts);
   const bool at_once = format->one_by_one && options.output.empty();
   Status state;
   for (std::size_t i = 0; i < plan.size() && state.ok() && !session.interrupted(); ++i) {
-    state = session.run(plan[i], *find_workload(workloads, plan[i].workload),
+    state = session.run(plan[i], *find_workload(workloads.all, plan[i].workload),
                         fmt::format("[{}/{}] {} {}", i + 1, plan.size(), plan[i].workload,
                                     to_string(plan[i].engine)));
     if (at_once && session.records().size() == i + 1)
@@ -193,13 +218,15 @@ Result<int> execute(const RunOptions& options, const Surroundings& surroundings,
 }
 
 Result<int> run(const RunOptions& options, const Surroundings& surroundings) {
-  const std::vector<Workload> workloads = all_workloads();
+  Workloads workloads{all_workloads(), {}};
   PlanRequest request = TRY(plan_request(options));
   TRY(find_report_format(options.format));
   const std::string store = TRY(chosen_store(options.store));
   request.common.weights_in = TRY(weights_file(options.weights, store));
+  const TemporaryFolder folder = TRY(TemporaryFolder::create());  // of the model's weights
+  TRY(add_model(options, folder, workloads, request));
   const EngineCatalogue engines = EngineCatalogue::read(EngineCatalogue::default_folders());
-  const std::vector<RunSpec> plan = TRY(make_plan(request, engines, workloads));
+  const std::vector<RunSpec> plan = TRY(make_plan(request, engines, workloads.all));
   if (!options.dry_run) return execute(options, surroundings, plan, workloads);
   std::string commands;
   for (const RunSpec& spec : plan) commands += command_of(spec) + "\n";

@@ -17,7 +17,6 @@ namespace {
 void add_what(CLI::App& app, RunOptions& options) {
   const std::string group = "What to run (lists by comma make every combination)";
   app.add_option("-w,--workload", options.workloads, "see `gradstone list workloads`")
-      ->required()
       ->type_name("NAME,...")
       ->group(group);
   app.add_option("-e,--engine", options.engines,
@@ -161,6 +160,7 @@ Status read_numbers(const RunOptions& options, RunSpec& common) {
 
 void add_run_options(CLI::App& app, RunOptions& options) {
   add_what(app, options);
+  add_model_options(app, options.model);
   add_how(app, options);
   add_results(app, options);
 }
@@ -168,6 +168,13 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 Result<PlanRequest> plan_request(const RunOptions& options) {
   if (options.quiet && options.verbose) {
     return usage_error("--quiet and --verbose exclude each other; give one");
+  }
+  if (options.model.model.empty() && options.workloads.empty()) {
+    return usage_error(
+        "run: --workload is required, or --model for your own; see `gradstone run --help`");
+  }
+  if (!options.model.model.empty() && (!options.workloads.empty() || !options.size.empty())) {
+    return usage_error("--model takes the place of --workload and --size; give one or the other");
   }
   PlanRequest request;
   request.workloads = TRY(split_lists("--workload", options.workloads));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/model_workload.h"
 #include "run/plan.h"
 
 namespace CLI {
@@ -18,6 +19,7 @@ namespace gradstone {
 // was not given (the command line refuses empty values).
 struct RunOptions {
   std::vector<std::string> workloads;
+  ModelOptions model;
   std::vector<std::string> engines = {"all"};
   std::vector<std::string> batches, threads;
   std::string size, data, device = "cpu", math, label, weights;

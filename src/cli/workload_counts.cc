@@ -19,18 +19,22 @@ Result<NodeCost> total_cost(const Graph& graph) {
 }  // namespace
 
 Result<WorkloadCounts> count_workload(const WorkloadSize& size) {
-  const Graph graph = TRY(size.build(1));
+  // A person's model may be made for its own batch only; then a sample has its share.
+  Result<Graph> single = size.build(1);
+  const std::int64_t batch = single.ok() ? 1 : size.recipe.batch;
+  if (!single.ok()) single = size.build(batch);
+  const Graph graph = TRY(std::move(single));
   const NodeCost forward = TRY(total_cost(graph));
   WorkloadCounts counts;
   counts.parameters = parameter_count(graph);
-  counts.forward_multiply_adds = forward.multiply_adds;
-  counts.forward_flops = forward.flops;
+  counts.forward_multiply_adds = forward.multiply_adds / batch;
+  counts.forward_flops = forward.flops / batch;
   std::vector<std::string> trainable;
   for (const Weight& weight : graph.weights) {
     if (weight.trainable) trainable.push_back(weight.name);
   }
   const Result<Differentiated> both = differentiate(graph, {std::string(kLossValue)}, trainable);
-  if (both.ok()) counts.training_flops = TRY(total_cost(both->graph)).flops;
+  if (both.ok()) counts.training_flops = TRY(total_cost(both->graph)).flops / batch;
   return counts;
 }
 

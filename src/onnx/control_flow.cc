@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// If, Loop and Scan written out, as far as their course is known before the network runs.
+// If and Loop written out, as far as their course is known before the network runs; Scan, whose body
+// becomes a graph of ours.
 #include <algorithm>
 
 #include "graph/shape_rules.h"
@@ -23,14 +24,6 @@ Result<const onnx::GraphProto*> body_of(const FileNode& node, const std::string&
 
 std::string trip_prefix(const FileNode& node, std::int64_t trip) {
   return node.name + "/" + std::to_string(trip) + "/";
-}
-
-// Axes or directions of a Scan, one for each input or output.
-Result<Integers> one_each(const FileNode& node, const std::string& name, std::size_t count) {
-  Integers list = TRY(integers_or(node.attributes, name, Integers(count, 0)));
-  if (list.size() == count) return list;
-  return unreadable("attribute '" + name + "' has " + std::to_string(list.size()) +
-                    " items; expected " + std::to_string(count));
 }
 
 }  // namespace
@@ -170,48 +163,49 @@ Result<Importer::Names> Importer::loop(const FileNode& node, const Scope& scope)
   return state;
 }
 
-Result<Importer::Names> Importer::scan(const FileNode& node, const Scope& scope) {
+// The number of steps is that of the shapes, so that it can stay a Scan.
+Result<Importer::Names> Importer::scan(FileNode node, const Scope& scope) {
   const onnx::GraphProto* body = TRY(body_of(node, "body"));
+  const auto inputs = static_cast<std::int64_t>(node.inputs.size());
   const std::int64_t scanned = TRY(integer_or(node.attributes, "num_scan_inputs", 0));
-  const std::size_t inputs = node.inputs.size();
-  if (scanned < 1 || scanned > static_cast<std::int64_t>(inputs)) {
+  if (scanned < 1 || scanned > inputs) {
     return unreadable("num_scan_inputs = " + std::to_string(scanned));
   }
-  const std::size_t carried = inputs - static_cast<std::size_t>(scanned);
-  const auto outputs = static_cast<std::size_t>(body->output_size());
-  if (outputs < carried) return unreadable("its body has too few outputs");
-  const Integers axes = TRY(one_each(node, "scan_input_axes", inputs - carried));
-  const Integers directions = TRY(one_each(node, "scan_input_directions", inputs - carried));
-  const Integers out_axes = TRY(one_each(node, "scan_output_axes", outputs - carried));
-  const Integers out_directions = TRY(one_each(node, "scan_output_directions", outputs - carried));
-  std::int64_t trips = -1;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (node.inputs[carried + i].empty()) return unreadable("an input is absent");
-    const Shape& shape = assembler_.type_of(node.inputs[carried + i]).shape;
-    const std::int64_t extent = shape[TRY(resolved_axis(axes[i], shape.size()))];
-    if (trips >= 0 && extent != trips) return unreadable("its inputs differ in length");
-    trips = extent;
+  const Integers axes = TRY(
+      integers_or(node.attributes, "scan_input_axes", Integers(static_cast<std::size_t>(scanned))));
+  if (static_cast<std::int64_t>(axes.size()) != scanned) {
+    return unreadable("scan_input_axes has " + std::to_string(axes.size()) + " items");
   }
-  if (trips > kMostTrips) return unsupported("it makes too many trips");
-  Names state(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(carried));
-  std::vector<Names> gathered(outputs - carried);
-  for (std::int64_t trip = 0; trip < trips; ++trip) {
-    Names values = state;
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      const std::string place = assembler_.reserve(node.name + "/place");
-      assembler_.add_constant(place, Tensor::scalar(directions[i] != 0 ? trips - 1 - trip : trip));
-      values.push_back(TRY(append_one(node.name + "/element", "Gather",
-                                      {node.inputs[carried + i], place}, {{"axis", axes[i]}})));
-    }
-    values = TRY(run_body(*body, scope, values, trip_prefix(node, trip)));
-    for (std::size_t i = 0; i < carried; ++i) state[i] = values[i];
-    for (std::size_t i = 0; i < gathered.size(); ++i) gathered[i].push_back(values[carried + i]);
+  std::vector<TensorType> types;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i].empty()) return unreadable("input " + std::to_string(i) + " is absent");
+    TensorType& type = types.emplace_back(assembler_.type_of(node.inputs[i]));
+    const auto first = static_cast<std::size_t>(inputs - scanned);
+    if (i < first) continue;
+    const std::size_t axis = TRY(resolved_axis(axes[i - first], type.shape.size()));
+    type.shape.erase(type.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   }
-  for (std::size_t i = 0; i < gathered.size(); ++i) {
-    if (out_directions[i] != 0) std::reverse(gathered[i].begin(), gathered[i].end());
-    state.push_back(TRY(stacked(node.name + "/stacked", gathered[i], out_axes[i])));
+  Node own;
+  own.name = node.name;
+  own.op = node.op;
+  own.inputs = node.inputs;
+  Names captured;
+  Graph graph = TRY(subgraph(*body, scope, types, captured).within("body"));
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    own.outputs.push_back(assembler_.reserve(node.name + "/" + graph.outputs[i]));
   }
-  return state;
+  own.inputs.insert(own.inputs.end(), captured.begin(), captured.end());
+  own.attributes["body"] = std::make_shared<const Graph>(std::move(graph));
+  own.attributes["num_scan_inputs"] = scanned;
+  own.attributes["captured_inputs"] = static_cast<std::int64_t>(captured.size());
+  for (const char* name :
+       {"scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"}) {
+    if (node.attributes.count(name) == 0) continue;
+    own.attributes[name] = TRY(integers_or(node.attributes, name, Integers{}));
+  }
+  const Names outputs = own.outputs;
+  TRY(assembler_.append(std::move(own)));
+  return outputs;
 }
 
 }  // namespace gradstone::onnx_io

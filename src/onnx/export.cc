@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "base/files.h"
@@ -79,6 +80,60 @@ void add_attribute(onnx::NodeProto& node, const std::string& name, const Attribu
   set_value(*proto, value);
 }
 
+void write_graph(const Graph& graph, const ValueTypes& types, onnx::GraphProto& proto);
+
+// Ours has a number and a dtype in place of a tensor of one element.
+void set_fill_value(onnx::NodeProto& proto, const Node& node) {
+  const std::optional<DType> dtype = dtype_from_name(attribute_or(node, "dtype", "float32"));
+  const Tensor value =
+      Tensor::of<double>({1}, std::vector<double>{attribute_or(node, "value", 0.0)});
+  onnx::AttributeProto* attribute = proto.add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(onnx::AttributeProto_AttributeType_TENSOR);
+  *attribute->mutable_t() =
+      onnx_io::tensor_to_proto("", converted(value.ref(), dtype.value_or(DType::kFloat32)).ref());
+}
+
+// The body of a Scan: its last inputs are values of the graph around it, which ONNX names as such.
+// All other names get the node's in front, since ONNX forbids to hide one.
+Graph body_with_outer_names(const Node& node, const Graph& body, std::size_t captured) {
+  Graph named = body;
+  std::map<std::string, std::string> outer;
+  for (std::size_t i = body.inputs.size() - captured; i < body.inputs.size(); ++i) {
+    outer[body.inputs[i].name] = node.inputs[i];
+  }
+  const auto rename = [&](std::string& name) {
+    if (name.empty()) return;
+    const auto found = outer.find(name);
+    name = found != outer.end() ? found->second : node.name + "/" + name;
+  };
+  named.inputs.resize(body.inputs.size() - captured);
+  for (GraphInput& input : named.inputs) rename(input.name);
+  for (Constant& constant : named.constants) rename(constant.name);
+  for (Node& inner : named.nodes) {
+    for (std::string& name : inner.inputs) rename(name);
+    for (std::string& name : inner.outputs) rename(name);
+  }
+  for (std::string& output : named.outputs) rename(output);
+  return named;
+}
+
+void add_body(onnx::NodeProto& proto, const Node& node, const Graph& body) {
+  const auto captured =
+      static_cast<std::size_t>(attribute_or(node, "captured_inputs", std::int64_t{0}));
+  const ValueTypes own = check_subgraph(body).value();
+  ValueTypes types = own;
+  for (const auto& [name, type] : own) types.emplace(node.name + "/" + name, type);
+  for (std::size_t i = body.inputs.size() - captured; i < body.inputs.size(); ++i) {
+    types.emplace(node.inputs[i], body.inputs[i].type);
+  }
+  onnx::AttributeProto* attribute = proto.add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(onnx::AttributeProto_AttributeType_GRAPH);
+  write_graph(body_with_outer_names(node, body, captured), types, *attribute->mutable_g());
+  for (std::size_t i = 0; i < captured; ++i) proto.mutable_input()->RemoveLast();
+}
+
 void add_node(onnx::GraphProto& graph, const Node& node) {
   onnx::NodeProto* proto = graph.add_node();
   const onnx::OpSchema* schema = schema_of(node);
@@ -89,7 +144,13 @@ void add_node(onnx::GraphProto& graph, const Node& node) {
                                                              : node.domain);
   for (const std::string& input : node.inputs) proto->add_input(input);
   for (const std::string& output : node.outputs) proto->add_output(output);
+  if (node.domain.empty() && node.op == "ConstantOfShape") return set_fill_value(*proto, node);
   for (const auto& [name, value] : node.attributes) {
+    if (name == "captured_inputs") continue;  // ONNX's graphs see the names around them
+    if (const auto* body = std::get_if<Subgraph>(&value)) {
+      add_body(*proto, node, **body);
+      continue;
+    }
     const bool known = schema == nullptr || schema->attributes().count(name) > 0;
     add_attribute(*proto, known ? name : onnx_io::own_attribute(name), value);
     if (const std::optional<Attribute> text = exact_text(value)) {
@@ -121,20 +182,24 @@ void add_opset(onnx::ModelProto& model, std::string_view domain, std::int64_t ve
   import->set_version(version);
 }
 
+void collect_domains(const onnx::GraphProto& graph, std::set<std::string>& domains) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    domains.insert(node.domain());
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_domains(attribute.g(), domains);
+    }
+  }
+}
+
 void add_opsets(onnx::ModelProto& model) {
   std::set<std::string> domains;
-  for (const onnx::NodeProto& node : model.graph().node()) domains.insert(node.domain());
+  collect_domains(model.graph(), domains);
   domains.erase("");
   add_opset(model, "", onnx_io::kOurOpset);
   for (const std::string& domain : domains) add_opset(model, domain, 1);
 }
 
-// Everything but the weights.
-onnx::ModelProto model_without_weights(const Graph& graph, const ValueTypes& types) {
-  onnx::ModelProto model;
-  model.set_ir_version(8);
-  model.set_producer_name("gradstone");
-  onnx::GraphProto& proto = *model.mutable_graph();
+void write_graph(const Graph& graph, const ValueTypes& types, onnx::GraphProto& proto) {
   proto.set_name(graph.name);
   for (const GraphInput& input : graph.inputs) set_type(*proto.add_input(), input.name, input.type);
   for (const std::string& output : graph.outputs) {
@@ -142,6 +207,14 @@ onnx::ModelProto model_without_weights(const Graph& graph, const ValueTypes& typ
   }
   for (const Constant& constant : graph.constants) add_constant(proto, constant);
   for (const Node& node : graph.nodes) add_node(proto, node);
+}
+
+// Everything but the weights.
+onnx::ModelProto model_without_weights(const Graph& graph, const ValueTypes& types) {
+  onnx::ModelProto model;
+  model.set_ir_version(8);
+  model.set_producer_name("gradstone");
+  write_graph(graph, types, *model.mutable_graph());
   add_opsets(model);
   onnx_io::write_own_fields(graph, model);
   return model;

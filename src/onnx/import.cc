@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "onnx/importer.h"
+#include "onnx/input_types.h"
 #include "onnx/onnx.h"
 #include "onnx/training_form.h"
 
@@ -52,6 +53,11 @@ Result<ImportedModel> import_onnx(std::string_view bytes, const std::string& fol
   } catch (const std::exception& exception) {  // from ONNX's library
     return unreadable(printable_name(exception.what()));
   }
+}
+
+Result<std::vector<ModelInput>> onnx_inputs(std::string_view bytes) {
+  const ModelFile file = TRY(onnx_io::parse_model(bytes));
+  return onnx_io::stated_inputs(file.proto.graph());
 }
 
 Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {

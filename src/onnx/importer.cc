@@ -17,7 +17,7 @@ namespace gradstone::onnx_io {
 namespace {
 
 // A file of a few lines can call functions that call functions, or loop for ever.
-constexpr std::int64_t kMostSteps = 500'000;
+constexpr std::int64_t kMostSteps = 200'000;
 
 std::string node_label(const onnx::NodeProto& node) {
   if (!node.name().empty()) return printable_name(node.name());
@@ -74,6 +74,19 @@ Error unknown_operator(const FileNode& node) {
       node.domain.empty() ? "" : " of domain '" + printable_name(node.domain) + "'";
   return unsupported("there is no such operator" + where + " here" + did_you_mean(node.op, names) +
                      "; see `gradstone list operators`");
+}
+
+// Attributes of Gradient are names of values.
+void name_values(FileNode& node, const Scope& scope) {
+  const auto renamed = [&](std::string& name) {
+    if (const std::string* value = scope.find(name)) name = *value;
+  };
+  for (auto& [name, attribute] : node.attributes) {
+    if (auto* text = std::get_if<std::string>(&attribute)) renamed(*text);
+    if (auto* texts = std::get_if<std::vector<std::string>>(&attribute)) {
+      for (std::string& each : *texts) renamed(each);
+    }
+  }
 }
 
 const AttributeDef* find_attribute(const OpDef& op, std::string_view name) {
@@ -157,14 +170,14 @@ Status Importer::add_initializers(const onnx::GraphProto& graph, Scope& scope) {
     return unsupported("sparse initializers; save the model with dense ones");
   }
   for (const onnx::TensorProto& proto : graph.initializer()) {
-    if (options_.bound.count(proto.name()) > 0 && scope.outer == nullptr) continue;
+    if (scope.has_weights && options_.bound.count(proto.name()) > 0) continue;
     const std::string place = "initializer " + printable_name(proto.name());
     Tensor value = TRY(tensor_from_proto(proto, external_).within(place));
     const std::string name = assembler_.reserve(scope.prefix + proto.name());
     TRY(define(scope, proto.name(), name).within(place));
     // What holds one number and no axis is a factor in the arithmetic, no parameter.
     const bool trains = is_floating(value.type().dtype) && !value.shape().empty() &&
-                        value.type().elements() > 0 && scope.outer == nullptr;
+                        value.type().elements() > 0 && scope.has_weights;
     if (trains) {
       assembler_.add_weight(name, std::move(value));
     } else {
@@ -191,6 +204,7 @@ Result<Roots> Importer::run() {
   const onnx::GraphProto& graph = file_.proto.graph();
   const FileAttributes none;
   Scope scope;
+  scope.has_weights = true;
   scope.opsets = &file_.opsets;
   scope.attributes = &none;
   TRY(check_options(graph, options_));
@@ -280,10 +294,13 @@ Result<FileNode> Importer::file_node(const onnx::NodeProto& proto, const Scope& 
     node.inputs.push_back(input.empty() ? "" : *value);
   }
   node.attributes = TRY(attributes_of(proto, *scope.attributes, external_));
+  if (node.domain == kTrainingDomain && node.op == "Gradient") name_values(node, scope);
   return node;
 }
 
 Status Importer::walk_node(const onnx::NodeProto& proto, Scope& scope) {
+  const auto is_absent = [](const std::string& name) { return name.empty(); };
+  if (std::all_of(proto.output().begin(), proto.output().end(), is_absent)) return {};
   FileNode node = TRY(file_node(proto, scope));
   std::optional<Names> values = TRY(control_flow(node, scope));
   if (const onnx::FunctionProto* function = local_function(proto); function != nullptr) {

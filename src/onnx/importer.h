@@ -18,6 +18,7 @@ namespace gradstone::onnx_io {
 // Names of one graph or one call of a function, and what they stand for.
 struct Scope {
   const Scope* outer = nullptr;  // of a graph in an attribute: it sees the names around it
+  bool has_weights = false;      // floating initializers are weights: of the model's own graph
   std::string prefix;            // of the names that it makes: "" or "call/"
   const Opsets* opsets = nullptr;
   const FileAttributes* attributes = nullptr;  // of the call
@@ -63,13 +64,21 @@ class Importer {
   Result<std::optional<Names>> control_flow(const FileNode& node, const Scope& scope);
   Result<Names> branch(const FileNode& node, const Scope& scope);
   Result<Names> loop(const FileNode& node, const Scope& scope);
-  Result<Names> scan(const FileNode& node, const Scope& scope);
+  Result<Names> scan(FileNode node, const Scope& scope);
   // Runs a graph in an attribute once, with `inputs` for its inputs.
   Result<Names> run_body(const onnx::GraphProto& body, const Scope& outer, const Names& inputs,
                          const std::string& prefix);
   Result<std::string> stacked(const std::string& name, const Names& values, std::int64_t axis);
   Result<std::string> append_one(const std::string& name, std::string_view op, const Names& inputs,
                                  std::map<std::string, Attribute> attributes);
+
+  // subgraphs.cc
+  // A graph in an attribute as a graph of its own, with inputs of these types. What it reads of the
+  // names around it is added: constants to the graph, other values to its inputs and `captured`.
+  Result<Graph> subgraph(const onnx::GraphProto& body, const Scope& outer,
+                         const std::vector<TensorType>& inputs, Names& captured);
+  Status capture(const onnx::GraphProto& body, const Scope& outer, Importer& inner, Scope& scope,
+                 Names& captured);
 
   const ModelFile& file_;
   const ImportOptions& options_;

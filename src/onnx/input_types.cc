@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/suggest.h"
+#include "graph/onnx_dtype.h"
 #include "graph/shape_rules.h"
 #include "onnx/assembler.h"
 #include "onnx/tensors.h"
@@ -76,6 +77,30 @@ Result<TensorType> input_type(const onnx::ValueInfoProto& input, const ImportOpt
     return unreadable("shape " + to_string(shape) + " holds nothing");
   }
   return TensorType{dtype, shape};
+}
+
+std::vector<ModelInput> stated_inputs(const onnx::GraphProto& graph) {
+  std::set<std::string> initialized;
+  for (const onnx::TensorProto& initializer : graph.initializer()) {
+    initialized.insert(initializer.name());
+  }
+  std::vector<ModelInput> inputs;
+  for (const onnx::ValueInfoProto& proto : graph.input()) {
+    if (initialized.count(proto.name()) > 0) continue;
+    ModelInput& input = inputs.emplace_back();
+    input.name = proto.name();
+    if (!proto.type().has_tensor_type()) continue;
+    const onnx::TypeProto_Tensor& tensor = proto.type().tensor_type();
+    input.dtype = dtype_from_onnx_code(tensor.elem_type());
+    if (!tensor.has_shape()) continue;
+    Shape& shape = input.shape.emplace();
+    for (const onnx::TensorShapeProto_Dimension& dim : tensor.shape().dim()) {
+      const bool known = dim.has_dim_value() && dim.dim_value() > 0;
+      shape.push_back(known ? dim.dim_value() : -1);
+      input.dimensions.push_back(known ? "" : dim.dim_param());
+    }
+  }
+  return inputs;
 }
 
 Status check_options(const onnx::GraphProto& graph, const ImportOptions& options) {

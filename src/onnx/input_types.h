@@ -10,6 +10,9 @@ namespace gradstone::onnx_io {
 
 Result<TensorType> input_type(const onnx::ValueInfoProto& input, const ImportOptions& options);
 
+// Every input that has no initializer.
+std::vector<ModelInput> stated_inputs(const onnx::GraphProto& graph);
+
 // What the options name must be there: inputs, and symbolic dimensions.
 Status check_options(const onnx::GraphProto& graph, const ImportOptions& options);
 

@@ -2,10 +2,8 @@
 // Operators as opsets 18 to 23 write them, in terms of opset 17. Formulas are ONNX's own.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
-#include "graph/op_table.h"
 #include "graph/shape_rules.h"
 #include "onnx/model_file.h"
 #include "onnx/upgrade.h"
@@ -249,49 +247,6 @@ Status rms_normalization_23(Rewriter& rewriter) {
   return {};
 }
 
-// 0.5 x (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) for erf.
-Status gelu_20(Rewriter& rewriter) {
-  if (find_op("", "Gelu") != nullptr) return {};
-  TRY(rewriter.expect_inputs(1));
-  const std::string x = rewriter.node.inputs[0];
-  const DType dtype = rewriter.type(0).dtype;
-  const std::string kind =
-      TRY(text_or(rewriter.node.attributes, "approximate", std::string("none")));
-  const auto number = [&](std::string_view label, double value) {
-    return rewriter.scalar(label, value, dtype);
-  };
-  std::string inner;
-  if (kind == "none") {
-    const std::string root = number("root", std::numbers::sqrt2);
-    const std::string scaled = TRY(rewriter.append("scaled", "Div", {x, root}));
-    inner = TRY(rewriter.append("inner", "Erf", {scaled}));
-  } else {
-    const std::string square = TRY(rewriter.append("square", "Mul", {x, x}));
-    const std::string cube = TRY(rewriter.append("cube", "Mul", {square, x}));
-    const std::string small = TRY(rewriter.append("small", "Mul", {cube, number("c", 0.044715)}));
-    const std::string sum = TRY(rewriter.append("sum", "Add", {x, small}));
-    const std::string factor = number("factor", std::sqrt(2 / std::numbers::pi));
-    const std::string scaled = TRY(rewriter.append("scaled", "Mul", {sum, factor}));
-    inner = TRY(rewriter.append("inner", "Tanh", {scaled}));
-  }
-  const std::string one = TRY(rewriter.append("one_more", "Add", {inner, number("one", 1)}));
-  const std::string half = TRY(rewriter.append("half", "Mul", {x, number("half", 0.5)}));
-  const std::string result = TRY(rewriter.append("result", "Mul", {half, one}));
-  rewriter.set_output(0, result);
-  return {};
-}
-
-// x tanh(softplus(x)).
-Status mish_18(Rewriter& rewriter) {
-  TRY(rewriter.expect_inputs(1));
-  const std::string x = rewriter.node.inputs[0];
-  const std::string soft = TRY(rewriter.append("softplus", "Softplus", {x}));
-  const std::string bounded = TRY(rewriter.append("tanh", "Tanh", {soft}));
-  const std::string result = TRY(rewriter.append("result", "Mul", {x, bounded}));
-  rewriter.set_output(0, result);
-  return {};
-}
-
 }  // namespace
 
 std::vector<UpgradeRule> new_opset_rules() {
@@ -299,9 +254,7 @@ std::vector<UpgradeRule> new_opset_rules() {
       {"AveragePool", 19, 0, average_pool_19},
       {"Cast", 19, 0, saturate_19},
       {"CastLike", 19, 0, saturate_19},
-      {"Gelu", 20, 0, gelu_20},
       {"GroupNormalization", 18, 0, group_normalization_18},
-      {"Mish", 18, 0, mish_18},
       {"Pad", 18, 0, pad_18},
       {"RMSNormalization", 23, 0, rms_normalization_23},
       {"Resize", 18, 0, resize_18},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,15 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 // The same of bytes in memory; external data is looked for in `folder`.
 Result<ImportedModel> import_onnx(std::string_view bytes, const std::string& folder,
                                   const ImportOptions& options);
+
+// An input as the file states it, without those that have an initializer.
+struct ModelInput {
+  std::string name;
+  std::optional<DType> dtype;           // nullopt: one that graphs do not have, or no tensor
+  std::optional<Shape> shape;           // nullopt: not stated; an open extent is -1
+  std::vector<std::string> dimensions;  // names of open extents, "" where there is none
+};
+Result<std::vector<ModelInput>> onnx_inputs(std::string_view bytes);
 
 struct ExportOptions {
   // Weights beside the model, in PATH.data. Those over 1.5 GiB go there anyway.

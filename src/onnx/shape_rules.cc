@@ -100,27 +100,6 @@ Status constant_of_shape(Rewriter& rewriter) {
   return {};
 }
 
-Status eye_like(Rewriter& rewriter) {
-  TRY(rewriter.expect_inputs(1));
-  const TensorType& like = rewriter.type(0);
-  if (like.shape.size() != 2) return unreadable("the input is " + to_string(like) + ", no matrix");
-  if (like.elements() > kMostFilled)
-    return unsupported("a matrix of shape " + to_string(like.shape));
-  const FileAttributes& attributes = rewriter.node.attributes;
-  const std::int64_t code = TRY(integer_or(attributes, "dtype", onnx_code(like.dtype)));
-  const std::optional<DType> dtype = dtype_from_onnx_code(code);
-  if (!dtype) return unsupported("dtype = " + std::to_string(code));
-  const std::int64_t offset = TRY(integer_or(attributes, "k", 0));
-  Tensor eye({DType::kFloat64, like.shape});
-  for (std::int64_t row = 0; row < like.shape[0]; ++row) {
-    // row + offset could overflow.
-    if (offset < -row || offset >= like.shape[1] - row) continue;
-    eye.as<double>()[static_cast<std::size_t>(row * like.shape[1] + row + offset)] = 1;
-  }
-  rewriter.set_constant(converted(eye.ref(), *dtype));
-  return {};
-}
-
 Status cast_like(Rewriter& rewriter) {
   TRY(rewriter.expect_inputs(2));
   const DType dtype = rewriter.type(1).dtype;
@@ -157,15 +136,11 @@ Status pow(Rewriter& rewriter) {
 }  // namespace
 
 std::vector<UpgradeRule> shape_rules() {
-  std::vector<UpgradeRule> rules = {{"Shape", 1, 0, shape},
-                                    {"Size", 1, 0, size},
-                                    {"Constant", 1, 0, constant},
-                                    {"ConstantOfShape", 1, 0, constant_of_shape},
-                                    {"EyeLike", 1, 0, eye_like},
-                                    {"CastLike", 1, 0, cast_like},
-                                    {"Cast", 1, 0, cast},
-                                    {"Identity", 1, 0, identity},
-                                    {"Pow", 1, 0, pow}};
+  std::vector<UpgradeRule> rules = {
+      {"Shape", 1, 0, shape},        {"Size", 1, 0, size},
+      {"Constant", 1, 0, constant},  {"ConstantOfShape", 1, 0, constant_of_shape},
+      {"CastLike", 1, 0, cast_like}, {"Cast", 1, 0, cast},
+      {"Identity", 1, 0, identity},  {"Pow", 1, 0, pow}};
   for (UpgradeRule& rule : rules) rule.to = kNewestOpset;
   return rules;
 }

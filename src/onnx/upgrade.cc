@@ -25,7 +25,7 @@ Status Rewriter::expect_inputs(std::size_t least) const {
 
 Result<std::vector<std::int64_t>> Rewriter::integers(std::size_t input,
                                                      std::string_view what) const {
-  const Tensor* value = assembler_.constant(node.inputs.at(input));
+  const Tensor* value = has(input) ? assembler_.constant(node.inputs[input]) : nullptr;
   if (value == nullptr) {
     return unsupported(
         std::string(what) +
@@ -89,8 +89,9 @@ void Rewriter::set_output(std::size_t output, const std::string& value) {
 }
 
 void Rewriter::set_constant(Tensor value) {
-  assembler_.add_constant(node.outputs.at(0), std::move(value));
-  set_output(0, node.outputs.at(0));
+  if (node.outputs.at(0).empty()) node.outputs[0] = assembler_.reserve(node.name);
+  assembler_.add_constant(node.outputs[0], std::move(value));
+  set_output(0, node.outputs[0]);
 }
 
 Status upgrade(Rewriter& rewriter, std::int64_t opset) {

@@ -36,6 +36,8 @@ struct WorkloadSize {
   // The training graph for a batch. It has inputs `image` and `label` and values `loss` (scalar)
   // and `logits`. An error is the builder's: a batch for which the network cannot be made.
   std::function<Result<Graph>(std::int64_t batch)> build;
+  // Tensor file with the first values of all weights; "": they are drawn by their initializers.
+  std::string initial_weights;
 };
 
 struct Workload {

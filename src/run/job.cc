@@ -114,10 +114,11 @@ Result<TrainJob> make_job(const RunSpec& spec, const Workload& workload,
   job.last_graph = TRY(last_graph(spec, *size, job));
 
   job.weights_in = folder.file("initial.safetensors");
-  if (spec.weights_in.empty()) {
+  const std::string& given = spec.weights_in.empty() ? size->initial_weights : spec.weights_in;
+  if (given.empty()) {
     TRY(draw_weights(job.graph, spec.seed, job.weights_in));
   } else {
-    job.weights_in = TRY(fit_weights(job.graph, spec.weights_in, job.weights_in));
+    job.weights_in = TRY(fit_weights(job.graph, given, job.weights_in));
   }
   return job;
 }

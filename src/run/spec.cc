@@ -109,8 +109,11 @@ RunSpec resolved(const RunSpec& spec, const Workload& workload) {
 std::string command_of(const RunSpec& spec) {
   const RunSpec defaults;
   Words words;
-  words.option("--workload", spec.workload);
-  words.option_unless("--size", spec.size, "");
+  if (spec.model.empty()) {
+    words.option("--workload", spec.workload);
+    words.option_unless("--size", spec.size, "");
+  }
+  for (const auto& [option, value] : spec.model) words.option(option, value);
   words.option("--engine", to_string(spec.engine));
   words.option_unless("--data", spec.data, "");
   words.option_unless("--batch", std::to_string(spec.batch), "0");

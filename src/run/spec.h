@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "graph/dtype.h"
 #include "protocol/messages.h"
@@ -16,7 +18,10 @@ namespace gradstone {
 
 struct RunSpec {
   std::string workload;  // name
-  std::string size;      // "" is the workload's first
+  // Options that made the workload of a person's file, by name: `--model net.onnx`, ... They stand
+  // in a command in place of `--workload`. Empty: the workload is one of ours.
+  std::vector<std::pair<std::string, std::string>> model;
+  std::string size;  // "" is the workload's first
   EngineChoice engine;
   std::int64_t batch = 0;  // 0 is the recipe's
   int threads = 0;         // 0 is every processor this process may use
