@@ -16,6 +16,9 @@ std::vector<OpDef> logic_rows();      // comparisons, Where
 std::vector<OpDef> matrix_rows();     // Gemm, MatMul
 std::vector<OpDef> layout_rows();     // data moved, not computed
 std::vector<OpDef> slicing_rows();    // Gather, Slice, Pad
+std::vector<OpDef> axes_rows();       // Squeeze, Tile, Split, DepthToSpace, Trilu
+std::vector<OpDef> indexing_rows();   // GatherND, ScatterND, OneHot, TopK
+std::vector<OpDef> generator_rows();  // Shape, Range
 std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoftmax
 std::vector<OpDef> loss_rows();
 

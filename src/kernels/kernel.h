@@ -67,6 +67,9 @@ std::vector<KernelRow> normalization_kernels();
 std::vector<KernelRow> reduction_kernels();
 std::vector<KernelRow> loss_kernels();
 std::vector<KernelRow> movement_kernels();
+std::vector<KernelRow> axes_kernels();
+std::vector<KernelRow> indexing_kernels();
+std::vector<KernelRow> generator_kernels();
 
 // Axis -1 is the last of `rank`.
 inline std::size_t resolved_axis(std::int64_t axis, std::size_t rank) {
