@@ -174,9 +174,9 @@ std::string NodeBuilder::constant_named(const std::string& wish, Tensor value) {
 }
 
 std::string NodeBuilder::unique_name(const std::string& wish) {
+  int& last = last_number_[wish];  // unrolled loops wish for one name thousands of times
   std::string name = wish;
-  for (int i = 2; names_.count(name) > 0; ++i) name = wish + "_" + std::to_string(i);
-  names_.insert(name);
+  while (!names_.insert(name).second) name = wish + "_" + std::to_string(++last + 1);
   return name;
 }
 

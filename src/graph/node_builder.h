@@ -84,8 +84,9 @@ class NodeBuilder {
 
   std::string prefix_;
   ValueTypes types_;
-  std::set<std::string> names_;           // of nodes and values
-  std::deque<Constant> added_constants_;  // a deque: constant_values_ points into it
+  std::set<std::string> names_;             // of nodes and values
+  std::map<std::string, int> last_number_;  // behind a wished name, to make it unique
+  std::deque<Constant> added_constants_;    // a deque: constant_values_ points into it
   ConstantMap constant_values_;
   std::map<std::string, std::string> constants_;  // added ones by content, to share them
 };

@@ -21,5 +21,6 @@ std::vector<OpDef> indexing_rows();   // GatherND, ScatterND, OneHot, TopK
 std::vector<OpDef> generator_rows();  // Shape, Range
 std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoftmax
 std::vector<OpDef> loss_rows();
+std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
 
 }  // namespace gradstone

@@ -196,6 +196,7 @@ INSTANTIATE_TEST_SUITE_P(Clip, GradientRules, ::testing::Values(testing::clip_ca
 INSTANTIATE_TEST_SUITE_P(Functions, GradientRules, ::testing::Values(testing::function_cases));
 INSTANTIATE_TEST_SUITE_P(Variadic, GradientRules, ::testing::Values(testing::variadic_cases));
 INSTANTIATE_TEST_SUITE_P(Where, GradientRules, ::testing::Values(testing::where_cases));
+INSTANTIATE_TEST_SUITE_P(Recurrent, GradientRules, ::testing::Values(testing::recurrent_cases));
 
 Node node(std::string name, std::string op, std::vector<std::string> inputs,
           testing::Attributes attributes = {}) {

@@ -70,6 +70,7 @@ std::vector<KernelRow> movement_kernels();
 std::vector<KernelRow> axes_kernels();
 std::vector<KernelRow> indexing_kernels();
 std::vector<KernelRow> generator_kernels();
+std::vector<KernelRow> recurrent_kernels();
 
 // Axis -1 is the last of `rank`.
 inline std::size_t resolved_axis(std::int64_t axis, std::size_t rank) {
