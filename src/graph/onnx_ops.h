@@ -22,5 +22,6 @@ std::vector<OpDef> generator_rows();  // Shape, Range
 std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoftmax
 std::vector<OpDef> loss_rows();
 std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
+std::vector<OpDef> control_rows();    // Scan
 
 }  // namespace gradstone

@@ -197,6 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, GradientRules, ::testing::Values(testing::fu
 INSTANTIATE_TEST_SUITE_P(Variadic, GradientRules, ::testing::Values(testing::variadic_cases));
 INSTANTIATE_TEST_SUITE_P(Where, GradientRules, ::testing::Values(testing::where_cases));
 INSTANTIATE_TEST_SUITE_P(Recurrent, GradientRules, ::testing::Values(testing::recurrent_cases));
+INSTANTIATE_TEST_SUITE_P(Scans, GradientRules, ::testing::Values(testing::scan_cases));
 
 Node node(std::string name, std::string op, std::vector<std::string> inputs,
           testing::Attributes attributes = {}) {
