@@ -68,11 +68,11 @@ class Checker {
     return add_value(weight.name, weight.type, false);
   }
 
-  // A list of integers may be empty: Reshape's shape where the result is a scalar.
+  // A list may be empty: Reshape's shape where the result is a scalar, Resize's unused roi.
   Status add_constant(const Constant& constant) {
     const TensorType& type = constant.value.type();
     if (constant.value.data() == nullptr) return unreadable("has no value");
-    return add_value(constant.name, type, type.dtype == DType::kInt64 && type.shape.size() == 1);
+    return add_value(constant.name, type, type.shape.size() == 1);
   }
 
   Status add_node(const Node& node) {

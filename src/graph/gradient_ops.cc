@@ -5,6 +5,7 @@
 
 #include "graph/gradients.h"
 #include "graph/node_rules.h"
+#include "graph/onnx_ops.h"
 #include "graph/op_table.h"
 #include "graph/shape_rules.h"
 
@@ -292,6 +293,7 @@ std::vector<OpDef> other_gradients() {
 std::vector<OpDef> gradient_ops() {
   std::vector<OpDef> rows = window_gradients();
   for (OpDef& row : other_gradients()) rows.push_back(std::move(row));
+  for (OpDef& row : detection_gradient_rows()) rows.push_back(std::move(row));
   for (OpDef& row : rows) row.domain = kGradstoneDomain;
   return rows;
 }

@@ -16,6 +16,10 @@
 //       dY added at the gathered places
 //   NegativeLogLikelihoodGrad(labels, weight or "", dY; reduction, ignore_index, input_shape)
 //       -> [input_shape]
+//   RoiAlignGrad(X, rois, batch_indices, dY; RoiAlign's attributes) -> as X
+//       dY added where RoiAlign reads X
+//   RoiAlignGather(X, rois, batch_indices, G; RoiAlign's attributes) -> as RoiAlign's Y
+//       G read at those places
 //   HeavisideStep(X) -> as X
 //       1 where x > 0, else 0
 //   SumTo(X; shape) -> [shape]

@@ -23,5 +23,9 @@ std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoft
 std::vector<OpDef> loss_rows();
 std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
 std::vector<OpDef> control_rows();    // Scan
+std::vector<OpDef> resize_rows();
+std::vector<OpDef> einsum_rows();
+std::vector<OpDef> detection_rows();           // RoiAlign, NonMaxSuppression
+std::vector<OpDef> detection_gradient_rows();  // RoiAlignGrad, RoiAlignGather: gradient_ops.cc
 
 }  // namespace gradstone

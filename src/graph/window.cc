@@ -128,4 +128,69 @@ Result<Window> pooling_window_of(const Node& node, const Shape& input) {
   return window;
 }
 
+namespace {
+
+// What one axis has too much (or, negative, too little), and the elements behind its last window.
+struct Excess {
+  std::int64_t total = 0;
+  std::int64_t behind = 0;
+};
+
+// Splits the excess into pads. The convolution sees at most stride - 1 elements behind its last
+// window; what is more is cut from the far padding or becomes zeros.
+void set_transposed_axis(TransposedWindow& window, std::size_t axis, Excess excess, bool upper) {
+  std::int64_t& begin = window.pads_begin[axis];
+  std::int64_t& end = window.pads_end[axis];
+  if (excess.total > 0) {
+    begin += upper ? excess.total / 2 : excess.total - excess.total / 2;
+    end += upper ? excess.total - excess.total / 2 : excess.total / 2;
+  } else {
+    excess.behind -= excess.total;
+  }
+  const std::int64_t seen = std::min(excess.behind, window.strides[axis] - 1);
+  const std::int64_t unseen = excess.behind - seen;
+  const std::int64_t cut = std::min(end, unseen);
+  end -= cut;
+  window.zeros[axis] = unseen - cut;
+  window.output[axis] += seen - begin - end;
+}
+
+}  // namespace
+
+Result<TransposedWindow> transposed_window_of(const Node& node, const Shape& kernel,
+                                              const Shape& input) {
+  const std::size_t axes = input.size();
+  Window conv;
+  conv.kernel = kernel;
+  conv.strides = TRY(axis_list(node, "strides", axes, 1, 1));
+  conv.dilations = TRY(axis_list(node, "dilations", axes, 1, 1));
+  const Shape output_padding = TRY(axis_list(node, "output_padding", axes, 0, 0));
+  const std::string auto_pad =
+      TRY(chosen(node, "auto_pad", {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"}));
+  const bool sized = node.attributes.count("output_shape") > 0;
+  const Shape sizes = TRY(axis_list(node, "output_shape", axes, 1, 1));
+  conv.pads_begin = conv.pads_end = Shape(axes, 0);
+  if (auto_pad == "NOTSET" && !sized) TRY(read_pads(node, auto_pad, input, conv));
+  TransposedWindow window{conv.strides,  conv.dilations, conv.pads_begin,
+                          conv.pads_end, Shape(axes, 0), Shape(axes, 0)};
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t stride = conv.strides[i];
+    const std::int64_t full =
+        saturating_sum(saturating_product({input[i] - 1, stride}), reach(conv, i));
+    if (full > kMaxElements) return unreadable("an output extent is above 2^40");
+    window.output[i] = full;
+    Excess excess{0, output_padding[i]};
+    if (sized) {
+      excess.total = full + output_padding[i] - sizes[i];
+    } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+      excess.total = full + output_padding[i] - input[i] * stride;
+    }
+    set_transposed_axis(window, i, excess, auto_pad == "SAME_UPPER");
+    if (window.output[i] < 1) {
+      return unreadable("pads take away all of spatial axis " + std::to_string(i));
+    }
+  }
+  return window;
+}
+
 }  // namespace gradstone

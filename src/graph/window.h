@@ -34,4 +34,20 @@ Result<Window> window_of(const Node& node, const Shape& kernel, const Shape& inp
 // over padding alone is undefined.
 Result<Window> pooling_window_of(const Node& node, const Shape& input);
 
+// ConvTranspose as the adjoint of a convolution from `output` to its input, with zeros behind it.
+struct TransposedWindow {
+  Shape strides;
+  Shape dilations;
+  Shape pads_begin;  // of the convolution
+  Shape pads_end;
+  Shape output;  // spatial extents that the adjoint makes
+  Shape zeros;   // behind each axis: output_padding that no window reaches
+};
+// Reads strides, dilations, auto_pad, pads, output_padding and output_shape of a ConvTranspose. Of
+// the full extent stride * (input - 1) + output_padding + reach, output_shape or SAME_* (which means
+// input * stride) takes away the excess: half at the beginning, rounded down for SAME_UPPER and up
+// otherwise; what is missing is zeros at the end. Errors: as for window_of, and extents below 1.
+Result<TransposedWindow> transposed_window_of(const Node& node, const Shape& kernel,
+                                              const Shape& input);
+
 }  // namespace gradstone

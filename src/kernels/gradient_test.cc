@@ -190,6 +190,10 @@ INSTANTIATE_TEST_SUITE_P(Normalization, GradientRules,
 INSTANTIATE_TEST_SUITE_P(Axes, GradientRules, ::testing::Values(testing::axes_cases));
 INSTANTIATE_TEST_SUITE_P(Padding, GradientRules, ::testing::Values(testing::padding_cases));
 INSTANTIATE_TEST_SUITE_P(Indexing, GradientRules, ::testing::Values(testing::indexing_cases));
+INSTANTIATE_TEST_SUITE_P(Transposed, GradientRules, ::testing::Values(testing::transposed_cases));
+INSTANTIATE_TEST_SUITE_P(Resizing, GradientRules, ::testing::Values(testing::resize_cases));
+INSTANTIATE_TEST_SUITE_P(Einsum, GradientRules, ::testing::Values(testing::einsum_cases));
+INSTANTIATE_TEST_SUITE_P(Detection, GradientRules, ::testing::Values(testing::detection_cases));
 INSTANTIATE_TEST_SUITE_P(Losses, GradientRules, ::testing::Values(testing::loss_cases));
 INSTANTIATE_TEST_SUITE_P(Activations, GradientRules, ::testing::Values(testing::activation_cases));
 INSTANTIATE_TEST_SUITE_P(Clip, GradientRules, ::testing::Values(testing::clip_cases));

@@ -71,6 +71,8 @@ std::vector<KernelRow> axes_kernels();
 std::vector<KernelRow> indexing_kernels();
 std::vector<KernelRow> generator_kernels();
 std::vector<KernelRow> recurrent_kernels();
+std::vector<KernelRow> einsum_kernels();
+std::vector<KernelRow> detection_kernels();
 
 // Axis -1 is the last of `rank`.
 inline std::size_t resolved_axis(std::int64_t axis, std::size_t rank) {

@@ -3,6 +3,7 @@
 // order counts; a NaN counts as a maximum.
 #include <algorithm>
 
+#include "kernels/element_type.h"
 #include "kernels/kernel.h"
 #include "kernels/window_table.h"
 
@@ -53,9 +54,43 @@ Status gather_at_maxima(const KernelCall& call, std::size_t values) {
   return {};
 }
 
+// `place` of a channel of the given spatial extents, counted with the first axis fastest.
+std::int64_t first_axis_fastest(std::int64_t place, const Shape& area) {
+  std::int64_t result = 0;
+  std::int64_t stride = element_count(area);
+  for (std::size_t axis = area.size(); axis-- > 0;) {
+    stride /= area[axis];
+    result += place % area[axis] * stride;
+    place /= area[axis];
+  }
+  return result;
+}
+
+// Places of the maxima in the whole input.
 template <class T>
+Status write_indices(const KernelCall& call) {
+  const Shape& shape = call.input_shape(0);
+  const WindowTable windows = TRY(pooling_windows(call.node, shape));
+  const Shape area(shape.begin() + 2, shape.end());
+  const bool row_major = attribute_or(call.node, "storage_order", std::int64_t{0}) == 0;
+  const T* x = call.input<T>(0).data();
+  std::int64_t* indices = call.output<std::int64_t>(1).data();
+  std::vector<std::int32_t> maxima;
+  for_each_channel(shape, [&](std::int64_t image) {
+    find_maxima(windows, x + image * windows.area, maxima);
+    for (const std::int32_t place : maxima) {
+      *indices++ = image * windows.area + (row_major ? place : first_axis_fastest(place, area));
+    }
+  });
+  return {};
+}
+
 Status max_pool(const KernelCall& call) {
-  return gather_at_maxima<T>(call, 0);
+  return with_element_type(call.inputs[0].type.dtype, [&](auto zero) -> Status {
+    using T = decltype(zero);
+    TRY(gather_at_maxima<T>(call, 0));
+    return call.wants_output(1) ? write_indices<T>(call) : Status();
+  });
 }
 
 template <class T>
@@ -139,7 +174,7 @@ Status average_pool_grad(const KernelCall& call) {
 
 std::vector<KernelRow> pooling_kernels() {
   return {
-      {"", "MaxPool", max_pool<float>, max_pool<double>},
+      {"", "MaxPool", max_pool, max_pool},
       {"", "AveragePool", average_pool<float>, average_pool<double>},
       {kGradstoneDomain, "MaxPoolGrad", max_pool_grad<float>, max_pool_grad<double>},
       {kGradstoneDomain, "MaxPoolGather", max_pool_gather<float>, max_pool_gather<double>},

@@ -9,6 +9,8 @@
 #include "graph/testing/gradient_cases_indexing.h"
 #include "graph/testing/gradient_cases_layers.h"
 #include "graph/testing/gradient_cases_recurrent.h"
+#include "graph/testing/gradient_cases_sampling.h"
+#include "graph/testing/gradient_cases_transposed.h"
 
 namespace gradstone::testing {
 
@@ -19,7 +21,7 @@ inline std::vector<GradientCase> gradient_cases() {
         slicing_cases,      matrix_cases,     conv_cases,    pooling_cases,   normalization_cases,
         loss_cases,         activation_cases, clip_cases,    function_cases,  variadic_cases,
         where_cases,        axes_cases,       padding_cases, indexing_cases,  recurrent_cases,
-        scan_cases}) {
+        scan_cases,         transposed_cases, resize_cases,  einsum_cases,    detection_cases}) {
     for (GradientCase& test : family()) all.push_back(std::move(test));
   }
   return all;
