@@ -2,6 +2,7 @@
 // Rules of normalizations and losses, composed of primitive operators. g is the cotangent of the
 // output y.
 #include "graph/gradients.h"
+#include "graph/rule_parts.h"
 
 namespace gradstone {
 namespace {
@@ -55,10 +56,66 @@ std::string negative_log_likelihood_grad(GradientBuilder& b, const std::string& 
                   attributes);
 }
 
-Status refuse_class_weights(const GradientBuilder& b) {
-  if (!b.wants(2)) return {};
-  return unsupported("no gradient with respect to class weights; make '" + b.input(2) +
-                     "' a constant");
+// Cotangent of the class weights w where g is that of a loss -w[label] l[label], l being logarithms
+// (or whatever stands in their place). The mean is divided by the sum of the labels' weights W, so
+// w[c] gets the sum over its labels of g (-l - mean) / W. Ignored labels have no part in it.
+class ClassWeightRule {
+ public:
+  ClassWeightRule(GradientBuilder& b, std::string labels, std::string weights)
+      : b_(b), labels_(std::move(labels)), weights_(std::move(weights)) {
+    attributes_ = b.node().attributes;
+    attributes_.erase("input_shape");
+  }
+
+  std::string cotangent(const std::string& logarithms, const std::string& g) {
+    Attributes single = attributes_;
+    single["reduction"] = "none";
+    const std::string losses =
+        b_.append("loss", "NegativeLogLikelihoodLoss", {logarithms, labels_}, single);
+    std::string of_labels = b_.mul(g, losses);
+    if (attribute_or(b_.node(), "reduction", "mean") == "mean") {
+      const std::string mean = b_.append("mean", "NegativeLogLikelihoodLoss",
+                                         {logarithms, labels_, weights_}, attributes_);
+      const std::string share = b_.div(g, total_weight());
+      of_labels = counted(b_.mul(share, b_.sub(losses, mean)));
+    }
+    return b_.append("class_weight", "GatherGrad", {classes(), of_labels},
+                     {{"axis", std::int64_t{0}}, {"input_shape", b_.shape_of(weights_)}});
+  }
+
+ private:
+  bool ignores() const { return attributes_.count("ignore_index") > 0; }
+  std::string ignored_label() {
+    const std::int64_t ignored = attribute_or(b_.node(), "ignore_index", std::int64_t{0});
+    const Tensor label = Tensor::scalar(ignored);
+    return b_.constant_value(converted(label.ref(), b_.type_of(labels_).dtype));
+  }
+  std::string is_ignored() { return b_.append("ignored", "Equal", {labels_, ignored_label()}); }
+  // The value where a label counts, else 0.
+  std::string counted(const std::string& value) {
+    if (!ignores()) return value;
+    return select(b_, is_ignored(), number_like(b_, 0, value), value);
+  }
+  // The labels, ignored ones replaced by class 0.
+  std::string classes() {
+    if (!ignores()) return labels_;
+    return select(b_, is_ignored(), number_like(b_, 0, labels_), labels_);
+  }
+  std::string total_weight() {
+    const std::string of_labels = counted(b_.append("gather", "Gather", {weights_, classes()}));
+    return b_.sum_to(of_labels, {});
+  }
+
+  GradientBuilder& b_;
+  std::string labels_, weights_;
+  Attributes attributes_;
+};
+
+void give_class_weights(GradientBuilder& b, std::size_t index, const std::string& labels,
+                        const std::pair<std::string, std::string>& logarithms_and_cotangent) {
+  if (!b.wants(index)) return;
+  const auto& [logarithms, g] = logarithms_and_cotangent;
+  b.give(index, ClassWeightRule(b, labels, b.input(index)).cotangent(logarithms, g));
 }
 
 }  // namespace
@@ -128,7 +185,7 @@ Status gradient_of_log_softmax(GradientBuilder& b) {
 
 // Outputs: the loss and the logarithms of the probabilities.
 Status gradient_of_softmax_cross_entropy_loss(GradientBuilder& b) {
-  TRY(refuse_class_weights(b));
+  if (!b.cotangent(0).empty()) give_class_weights(b, 2, b.input(1), {b.output(1), b.cotangent(0)});
   if (!b.wants(0)) return {};
   const Shape shape = b.shape_of(b.input(0));
   std::string g = b.cotangent(1);
@@ -142,17 +199,14 @@ Status gradient_of_softmax_cross_entropy_loss(GradientBuilder& b) {
 }
 
 Status gradient_of_negative_log_likelihood_loss(GradientBuilder& b) {
-  TRY(refuse_class_weights(b));
+  give_class_weights(b, 2, b.input(1), {b.input(0), b.cotangent()});
   b.give(0, negative_log_likelihood_grad(b, b.cotangent(), Shape(b.shape_of(b.input(0)))));
   return {};
 }
 
 // The loss is linear in the logarithms, so it is the adjoint of its adjoint.
 Status gradient_of_negative_log_likelihood_grad(GradientBuilder& b) {
-  if (b.wants(1)) {
-    return unsupported("no gradient with respect to class weights; make '" + b.input(1) +
-                       "' a constant");
-  }
+  give_class_weights(b, 1, b.input(0), {b.cotangent(), b.input(2)});
   Attributes attributes = b.node().attributes;
   attributes.erase("input_shape");
   std::vector<std::string> inputs = {b.cotangent(), b.input(0)};

@@ -28,6 +28,12 @@ std::string masked(NodeBuilder& b, const std::string& condition, const std::stri
   return select(b, condition, value, number_like(b, 0, value));
 }
 
+std::string with_axes_kept(NodeBuilder& b, const std::string& value,
+                           const std::vector<std::size_t>& axes, Shape shape) {
+  for (const std::size_t axis : axes) shape[axis] = 1;
+  return b.reshape(value, shape);
+}
+
 Status gradient_is_zero(GradientBuilder&) { return {}; }
 
 }  // namespace gradstone

@@ -28,6 +28,10 @@ std::string is_positive(NodeBuilder& b, const std::string& x);
 // is infinite.
 std::string masked(NodeBuilder& b, const std::string& condition, const std::string& value);
 
+// A reduced value shaped as if the axes had been kept: with extent 1 in a tensor of `shape`.
+std::string with_axes_kept(NodeBuilder& b, const std::string& value,
+                           const std::vector<std::size_t>& axes, Shape shape);
+
 // The rule of a function that is constant but for its steps: nothing flows.
 Status gradient_is_zero(GradientBuilder& b);
 

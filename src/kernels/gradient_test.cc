@@ -2,6 +2,7 @@
 // The proof of the oracle: every gradient rule against central differences in float64, and the
 // gradients of gradients likewise up to third order. Kernels are proved right elsewhere; here only
 // that backward passes are derivatives of what the forward kernels compute.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -199,6 +200,13 @@ INSTANTIATE_TEST_SUITE_P(Activations, GradientRules, ::testing::Values(testing::
 INSTANTIATE_TEST_SUITE_P(Clip, GradientRules, ::testing::Values(testing::clip_cases));
 INSTANTIATE_TEST_SUITE_P(Functions, GradientRules, ::testing::Values(testing::function_cases));
 INSTANTIATE_TEST_SUITE_P(Variadic, GradientRules, ::testing::Values(testing::variadic_cases));
+INSTANTIATE_TEST_SUITE_P(MoreReductions, GradientRules,
+                         ::testing::Values(testing::more_reduction_cases));
+INSTANTIATE_TEST_SUITE_P(CumSum, GradientRules, ::testing::Values(testing::cumulative_cases));
+INSTANTIATE_TEST_SUITE_P(SampleNormalization, GradientRules,
+                         ::testing::Values(testing::sample_normalization_cases));
+INSTANTIATE_TEST_SUITE_P(ClassWeights, GradientRules,
+                         ::testing::Values(testing::class_weight_cases));
 INSTANTIATE_TEST_SUITE_P(Where, GradientRules, ::testing::Values(testing::where_cases));
 INSTANTIATE_TEST_SUITE_P(Recurrent, GradientRules, ::testing::Values(testing::recurrent_cases));
 INSTANTIATE_TEST_SUITE_P(Scans, GradientRules, ::testing::Values(testing::scan_cases));
@@ -314,6 +322,49 @@ TEST(Gradients, OfReluAtZeroAreZero) {
   const std::vector<Tensor> gradient = Function(result.graph, result.gradients)(
       {{"x0", Tensor({DType::kFloat64, {1}})}, {result.cotangent_inputs[0], ones({1})}});
   EXPECT_EQ(gradient[0].as<double>()[0], 0.0);
+}
+
+// The cotangent 6 of a shared maximum.
+TEST(Gradients, OfEqualOperandsOfAMaximumAreShared) {
+  const GradientCase reduced = {"ties", "ReduceMax", {testing::real({4})}, {}};
+  const Differentiated by_axis = differentiate(testing::graph_of(reduced), {"y0"}, {"x0"}).value();
+  const std::vector<double> x = {1, 2, 2, 2}, six = {6};
+  const std::vector<Tensor> shares = Function(by_axis.graph, by_axis.gradients)(
+      {{"x0", Tensor::of<double>({4}, x)},
+       {by_axis.cotangent_inputs[0], Tensor::of<double>({1}, six)}});
+  EXPECT_THAT(shares[0].as<double>(), ::testing::ElementsAre(0, 2, 2, 2));
+  const GradientCase pair = {"tie", "Max", {testing::real({1}), testing::real({1})}, {}};
+  const Differentiated by_pair =
+      differentiate(testing::graph_of(pair), {"y0"}, {"x0", "x1"}).value();
+  const std::vector<Tensor> halves = Function(by_pair.graph, by_pair.gradients)(
+      {{"x0", ones({1})},
+       {"x1", ones({1})},
+       {by_pair.cotangent_inputs[0], Tensor::of<double>({1}, six)}});
+  EXPECT_EQ(halves[0].as<double>()[0], 3);
+  EXPECT_EQ(halves[1].as<double>()[0], 3);
+}
+
+// What the usual frameworks answer at points without a derivative.
+TEST(Gradients, AtKinks) {
+  const auto slope = [](const std::string& op, double x, const testing::Attributes& attributes) {
+    const GradientCase test = {op, op, {testing::real({1})}, attributes};
+    const Differentiated result = differentiate(testing::graph_of(test), {"y0"}, {"x0"}).value();
+    const std::vector<double> at = {x};
+    return Function(result.graph, result.gradients)(
+               {{"x0", Tensor::of<double>({1}, at)}, {result.cotangent_inputs[0], ones({1})}})[0]
+        .as<double>()[0];
+  };
+  EXPECT_EQ(slope("Abs", 0, {}), 0);
+  EXPECT_EQ(slope("ReduceL1", 0, {}), 0);
+  EXPECT_EQ(slope("ReduceL2", 0, {}), 0);
+  EXPECT_EQ(slope("Elu", 0, {{"alpha", 0.5}}), 0.5);
+  EXPECT_EQ(slope("LeakyRelu", 0, {{"alpha", 0.5}}), 0.5);
+  EXPECT_EQ(slope("HardSigmoid", -2.5, {}), 0);
+  for (const double far : {-800.0, 800.0}) {  // where an exponential overflows
+    EXPECT_EQ(slope("Elu", far, {}), far > 0);
+    EXPECT_EQ(slope("Softplus", far, {}), far > 0);
+    EXPECT_EQ(slope("Mish", far, {}), far > 0);
+  }
 }
 
 TEST(Gradients, PassThroughCastsOfFloatingTypes) {

@@ -8,7 +8,9 @@
 #include "graph/testing/gradient_cases_elementwise.h"
 #include "graph/testing/gradient_cases_indexing.h"
 #include "graph/testing/gradient_cases_layers.h"
+#include "graph/testing/gradient_cases_normalization.h"
 #include "graph/testing/gradient_cases_recurrent.h"
+#include "graph/testing/gradient_cases_reduction.h"
 #include "graph/testing/gradient_cases_sampling.h"
 #include "graph/testing/gradient_cases_transposed.h"
 
@@ -17,11 +19,14 @@ namespace gradstone::testing {
 inline std::vector<GradientCase> gradient_cases() {
   std::vector<GradientCase> all;
   for (const auto& family :
-       {broadcasting_cases, power_cases,      unary_cases,   reduction_cases, layout_cases,
-        slicing_cases,      matrix_cases,     conv_cases,    pooling_cases,   normalization_cases,
-        loss_cases,         activation_cases, clip_cases,    function_cases,  variadic_cases,
-        where_cases,        axes_cases,       padding_cases, indexing_cases,  recurrent_cases,
-        scan_cases,         transposed_cases, resize_cases,  einsum_cases,    detection_cases}) {
+       {broadcasting_cases, power_cases,          unary_cases,      reduction_cases,
+        layout_cases,       slicing_cases,        matrix_cases,     conv_cases,
+        pooling_cases,      normalization_cases,  loss_cases,       activation_cases,
+        clip_cases,         function_cases,       variadic_cases,   where_cases,
+        axes_cases,         padding_cases,        indexing_cases,   recurrent_cases,
+        scan_cases,         transposed_cases,     resize_cases,     einsum_cases,
+        detection_cases,    more_reduction_cases, cumulative_cases, sample_normalization_cases,
+        class_weight_cases}) {
     for (GradientCase& test : family()) all.push_back(std::move(test));
   }
   return all;
