@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/expansion.h"
+#include "graph/gradient_nodes.h"
 #include "graph/gradients.h"
 
 namespace gradstone {
@@ -133,8 +134,10 @@ void drop_unneeded(Differentiated& result, const std::deque<Constant>& added_con
 Result<Differentiated> differentiate(const Graph& given, const std::vector<std::string>& from,
                                      const std::vector<std::string>& wrt) {
   TRY(check_request(given, TRY(check_graph(given)), from, wrt));
-  const Expanded expanded =
-      TRY(expand_nodes(given, [](const Node&, const OpDef& row) { return !row.gradient; }));
+  const Expanded plain = TRY(expand_gradients(given));
+  Expanded expanded =
+      TRY(expand_nodes(plain.graph, [](const Node&, const OpDef& row) { return !row.gradient; }));
+  for (std::size_t& origin : expanded.origin) origin = plain.origin[origin];
   const Graph& graph = expanded.graph;
   const ValueTypes types = TRY(check_graph(graph));
   const Names dependent = dependent_values(graph, types, wrt);

@@ -11,7 +11,7 @@ std::vector<OpDef> onnx_ops() {
         slicing_rows,     reduction_rows,     loss_rows,        axes_rows,
         indexing_rows,    generator_rows,     recurrent_rows,   control_rows,
         resize_rows,      einsum_rows,        detection_rows,   layer_normalization_rows,
-        along_axis_rows}) {
+        along_axis_rows,  training_rows}) {
     for (OpDef& row : family()) rows.push_back(std::move(row));
   }
   return rows;

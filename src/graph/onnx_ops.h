@@ -29,5 +29,6 @@ std::vector<OpDef> resize_rows();
 std::vector<OpDef> einsum_rows();
 std::vector<OpDef> detection_rows();           // RoiAlign, NonMaxSuppression
 std::vector<OpDef> detection_gradient_rows();  // RoiAlignGrad, RoiAlignGather: gradient_ops.cc
+std::vector<OpDef> training_rows();            // of ONNX's training domain
 
 }  // namespace gradstone

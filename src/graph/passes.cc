@@ -35,11 +35,24 @@ void keep_if(std::vector<T>& items, Keep keep) {
   items.erase(std::remove_if(items.begin(), items.end(), std::not_fn(keep)), items.end());
 }
 
+// Gradient depends on values that its attributes name.
+void insert_named_values(const Node& node, Names& names) {
+  if (node.domain != kTrainingDomain || node.op != "Gradient") return;
+  names.insert(attribute_or(node, "y", ""));
+  for (const std::string_view list : {"xs", "zs"}) {
+    const auto values = attribute_or(node, list, std::vector<std::string>{});
+    names.insert(values.begin(), values.end());
+  }
+}
+
 // Values that the outputs, the state updates and every node read.
 Names values_read(const Graph& graph) {
   Names read(graph.outputs.begin(), graph.outputs.end());
   for (const StateUpdate& update : graph.state_updates) read.insert(update.value);
-  for (const Node& node : graph.nodes) read.insert(node.inputs.begin(), node.inputs.end());
+  for (const Node& node : graph.nodes) {
+    read.insert(node.inputs.begin(), node.inputs.end());
+    insert_named_values(node, read);
+  }
   return read;
 }
 
@@ -156,6 +169,7 @@ Graph pruned(const Graph& graph, const std::vector<std::string>& outputs, bool d
         [&](const std::string& output) { return !output.empty() && needed.count(output) > 0; });
     if (!wanted) continue;
     needed.insert(node->inputs.begin(), node->inputs.end());
+    insert_named_values(*node, needed);
     nodes.push_back(*node);
   }
   result.nodes.assign(nodes.rbegin(), nodes.rend());

