@@ -53,7 +53,7 @@ class Checker {
   Status add_value(const std::string& name, const TensorType& type, bool may_be_empty) {
     TRY(check_name(name, "a value"));
     if (TRY(checked_element_count(type.shape)) == 0 && !may_be_empty) {
-      return unreadable("shape " + to_string(type.shape) + " holds nothing");
+      return unsupported("shape " + to_string(type.shape) + " holds nothing");
     }
     if (!types_.emplace(name, type).second) {
       return unreadable("the name '" + name + "' is taken by another value");

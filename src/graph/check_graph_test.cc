@@ -182,5 +182,13 @@ TEST(CheckGraph, OnlyListsMayBeEmpty) {
   EXPECT_EQ(outcome("Relu", {Tensor()}), "workload test: constant x0: has no value");
 }
 
+// ONNX has empty tensors, we do not.
+TEST(CheckGraph, EmptyTensorsAreUnsupported) {
+  for (const Graph& graph : {one_node("Relu", {f32({0, 2})}), one_node("Relu", {Tensor(f32({0}))}),
+                             one_node("Slice", {f32({2}), list({0}), list({0})})}) {
+    EXPECT_EQ(check_graph(graph).error().kind, ErrorKind::kUnsupported);
+  }
+}
+
 }  // namespace
 }  // namespace gradstone

@@ -75,8 +75,8 @@ Status check_attributes(const Node& node, const OpDef& op) {
 Status check_outputs(const std::vector<TensorType>& types) {
   for (const TensorType& type : types) {
     if (TRY(checked_element_count(type.shape)) == 0) {
-      return unreadable("the output would have shape " + to_string(type.shape) +
-                        ", which holds nothing");
+      return unsupported("the output would have shape " + to_string(type.shape) +
+                         ", which holds nothing");
     }
   }
   return {};
@@ -89,7 +89,7 @@ Result<std::vector<TensorType>> infer_checked(const Node& node, const OpDef& op,
   TRY(check_arity(node, op));
   const NodeInputs inputs(node, op, types, constants);
   const TensorType* first = inputs.context().inputs.empty() ? nullptr : inputs.context().inputs[0];
-  if (first != nullptr && first->elements() == 0) return unreadable("the first input is empty");
+  if (first != nullptr && first->elements() == 0) return unsupported("the first input is empty");
   std::vector<TensorType> outputs = TRY(op.infer(inputs.context()));
   TRY(check_outputs(outputs));
   return outputs;

@@ -120,17 +120,17 @@ OutputTypes infer_non_max_suppression(const NodeContext& context) {
   if (center != 0 && center != 1) {
     return unreadable("center_point_box = " + std::to_string(center) + "; expected 0 or 1");
   }
-  std::int64_t most = 0;
+  double most = 0;
   if (context.inputs[2] != nullptr) {
-    most =
-        static_cast<std::int64_t>(TRY(constant_number(context, 2, "max_output_boxes_per_class")));
+    most = TRY(constant_number(context, 2, "max_output_boxes_per_class"));
   }
-  if (most < 1) {
+  if (!(most >= 1)) {
     return unsupported("max_output_boxes_per_class = " + std::to_string(most) +
                        " (its default is 0) selects nothing");
   }
+  const double boxes_kept = std::min(most, static_cast<double>(boxes.shape[1]));
   const std::int64_t rows =
-      saturating_product({scores.shape[0], scores.shape[1], std::min(most, boxes.shape[1])});
+      saturating_product({scores.shape[0], scores.shape[1], static_cast<std::int64_t>(boxes_kept)});
   return std::vector<TensorType>{{DType::kInt64, {rows, 3}}};
 }
 

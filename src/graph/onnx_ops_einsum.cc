@@ -14,6 +14,9 @@ namespace {
 
 using Labels = std::vector<std::size_t>;
 
+// Keeps counts of terms inside int64.
+constexpr std::int64_t kMostTerms = std::int64_t{1} << 60;
+
 // One comma-separated term: letters, with at most one ellipsis before letter `ellipsis`.
 struct Term {
   std::string letters;
@@ -145,7 +148,9 @@ OutputTypes infer_einsum(const NodeContext& context) {
     TRY(expect_like_first(context, i, "input " + std::to_string(i)));
   }
   const EinsumEquation equation = TRY(einsum_of(context));
-  TRY(checked_element_count(equation.extents).within("the axes together"));
+  if (saturating_product(1, equation.extents) > kMostTerms) {
+    return unreadable("the axes together have more than 2^60 elements");
+  }
   TensorType type{context.inputs[0]->dtype, {}};
   for (const std::size_t label : equation.output) type.shape.push_back(equation.extents[label]);
   return std::vector<TensorType>{type};

@@ -166,14 +166,18 @@ OutputTypes infer_one_hot(const NodeContext& context) {
   const TensorType& indices = *context.inputs[0];
   const TensorType& values = *context.inputs[2];
   if (indices.dtype == DType::kBool) return unreadable("indices is bool; expected numbers");
-  const auto depth = static_cast<std::int64_t>(TRY(constant_number(context, 1, "depth")));
+  const double depth = TRY(constant_number(context, 1, "depth"));
+  if (!(depth >= 1 && depth <= static_cast<double>(kMaxElements))) {
+    return unreadable("depth is " + std::to_string(depth) + "; expected 1 to 2^40");
+  }
   if (values.shape != Shape{2}) {
     return unreadable("values has shape " + to_string(values.shape) + "; expected [2]: off, on");
   }
   const std::int64_t requested = attribute_or(context.node, "axis", std::int64_t{-1});
   const std::size_t axis = TRY(resolved_axis(requested, indices.shape.size() + 1));
   Shape shape = indices.shape;
-  shape.insert(shape.begin() + places(static_cast<std::int64_t>(axis)), depth);
+  shape.insert(shape.begin() + places(static_cast<std::int64_t>(axis)),
+               static_cast<std::int64_t>(depth));
   return std::vector<TensorType>{{values.dtype, shape}};
 }
 

@@ -49,6 +49,8 @@ TEST(OneHotRule, Shapes) {
             "int64 [5, 2, 3]");
   EXPECT_EQ(outcome("OneHot", {i64({2}), i64({}), f32({2})}),
             "depth is not a constant; make it one");
+  EXPECT_EQ(outcome("OneHot", {i64({2}), Tensor::scalar(1e300), f32({2})}).substr(0, 12),
+            "depth is 100");
   EXPECT_EQ(outcome("OneHot", {i64({2}), depth, f32({3})}),
             "values has shape [3]; expected [2]: off, on");
 }

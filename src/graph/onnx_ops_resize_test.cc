@@ -109,7 +109,7 @@ TEST(NonMaxSuppressionRule, HasAsManyRowsAsThereCanBe) {
   EXPECT_EQ(outcome("NonMaxSuppression", {boxes, scores, most(2)}), "int64 [12, 3]");
   EXPECT_EQ(outcome("NonMaxSuppression", {boxes, scores, most(99)}), "int64 [36, 3]");
   EXPECT_EQ(outcome("NonMaxSuppression", {boxes, scores}),
-            "max_output_boxes_per_class = 0 (its default is 0) selects nothing");
+            "max_output_boxes_per_class = 0.000000 (its default is 0) selects nothing");
   EXPECT_EQ(outcome("NonMaxSuppression", {boxes, f32({2, 3, 5}), most(2)}),
             "boxes [2, 6, 4] and scores [2, 3, 5]; expected [batch, boxes, 4] and [batch, classes, "
             "boxes]");

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/op_table.h"
 
+#include "graph/own_ops.h"
+
 namespace gradstone {
 
 const std::vector<OpDef>& op_table() {
   static const std::vector<OpDef> table = [] {
     std::vector<OpDef> rows = onnx_ops();
-    for (OpDef& row : gradient_ops()) rows.push_back(std::move(row));
+    for (const auto own : {ctc_rows, host_rows, gradient_ops}) {
+      for (OpDef& row : own()) rows.push_back(std::move(row));
+    }
     return rows;
   }();
   return table;

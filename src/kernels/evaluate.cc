@@ -22,9 +22,10 @@ Result<const std::byte*> find_value(const std::map<std::string, Tensor>& values,
 }  // namespace
 
 Result<std::vector<Tensor>> evaluate(const Graph& graph,
-                                     const std::map<std::string, Tensor>& values) {
+                                     const std::map<std::string, Tensor>& values,
+                                     const HostFunctions* host_functions) {
   const auto pool = std::make_shared<BufferPool>();
-  Program program = TRY(Program::make(graph, graph.outputs, pool));
+  Program program = TRY(Program::make(graph, graph.outputs, pool, host_functions));
   ProgramFeeds feeds;
   for (const GraphInput& input : graph.inputs) {
     feeds.inputs.push_back(TRY(find_value(values, input.name, input.type)));

@@ -10,17 +10,22 @@
 
 #include "graph/op_table.h"
 
+namespace gradstone {
+class HostFunctions;  // graph/host_function.h
+}
+
 namespace gradstone::kernels {
 
 // One execution of one node. Shapes are those that check_graph inferred; buffers are dense,
 // row-major and never overlap. Outputs hold rubbish at first.
 struct KernelCall {
   const Node& node;
-  const NodeContext& context;           // the same node as shape rules see it
-  std::span<const TensorRef> inputs;    // data == nullptr: absent optional
-  std::span<const TensorSink> outputs;  // data == nullptr: not wanted
-  std::uint64_t seed = 0;               // of masks drawn by Dropout
-  std::uint64_t execution = 0;          // how often this program ran before
+  const NodeContext& context;                     // the same node as shape rules see it
+  std::span<const TensorRef> inputs;              // data == nullptr: absent optional
+  std::span<const TensorSink> outputs;            // data == nullptr: not wanted
+  std::uint64_t seed = 0;                         // of masks drawn by Dropout
+  std::uint64_t execution = 0;                    // how often this program ran before
+  const HostFunctions* host_functions = nullptr;  // of Host nodes
 
   bool has_input(std::size_t i) const { return i < inputs.size() && inputs[i].data != nullptr; }
   bool wants_output(std::size_t i) const {
@@ -75,6 +80,8 @@ std::vector<KernelRow> generator_kernels();
 std::vector<KernelRow> recurrent_kernels();
 std::vector<KernelRow> einsum_kernels();
 std::vector<KernelRow> detection_kernels();
+std::vector<KernelRow> ctc_kernels();
+std::vector<KernelRow> host_kernels();
 
 // Axis -1 is the last of `rank`.
 inline std::size_t resolved_axis(std::int64_t axis, std::size_t rank) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RoiAlign (He et al., Mask R-CNN, 2017) and its adjoints, and greedy non-maximum suppression, as
-// ONNX defines both. RoiAlign's maximum is taken over the interpolated samples.
+// ONNX defines both. RoiAlign's maximum is that of the interpolated samples, as its text has it (and
+// not of their weighted corners, as some implementations take it).
 #include <algorithm>
 #include <array>
 #include <cmath>

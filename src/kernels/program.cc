@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "graph/expansion.h"
 #include "graph/gradient_nodes.h"
+#include "graph/host_function.h"
 
 namespace gradstone::kernels {
 namespace {
@@ -61,9 +62,12 @@ std::size_t BufferPool::total_bytes() const {
 }
 
 Result<Program> Program::make(Graph graph, const std::vector<std::string>& kept,
-                              std::shared_ptr<BufferPool> pool) {
+                              std::shared_ptr<BufferPool> pool,
+                              const HostFunctions* host_functions) {
   Program program;
-  TRY(check_graph(graph));
+  const ValueTypes types = TRY(check_graph(graph));
+  TRY((host_functions ? *host_functions : HostFunctions()).check(graph, types));
+  program.host_functions_ = host_functions;
   const Expanded plain = TRY(expand_gradients(graph));
   Expanded expanded = TRY(expand_nodes(plain.graph, [](const Node& node, const OpDef&) {
     return find_kernel(node.domain, node.op) == nullptr;
@@ -178,7 +182,8 @@ Status Program::run_step(std::size_t index, const ProgramFeeds& feeds) {
   }
   const Node& node = graph_->nodes[index];
   const NodeContext context = step.node.context();
-  const KernelCall call{node, context, inputs, outputs, feeds.seed, feeds.execution};
+  const KernelCall call{node,       context,         inputs,         outputs,
+                        feeds.seed, feeds.execution, host_functions_};
   Status status = step.kernel(call);
   if (status.ok()) return {};
   return status.error().within(place_of(*graph_, node));

@@ -49,9 +49,11 @@ class Program {
  public:
   // `kept` names the values that can be read after a run. Operators without a kernel are expanded
   // (graph/expansion.h). Errors: a graph that check_graph refuses, a kept value that does not exist,
-  // an operator with neither kernel nor expansion (unsupported).
+  // an operator with neither kernel nor expansion, or a Host node whose function is not among
+  // `host_functions` (unsupported). The functions must outlive the program.
   static Result<Program> make(Graph graph, const std::vector<std::string>& kept,
-                              std::shared_ptr<BufferPool> pool);
+                              std::shared_ptr<BufferPool> pool,
+                              const HostFunctions* host_functions = nullptr);
 
   const Graph& graph() const { return *graph_; }  // expanded
   // The node of the graph given to `make` that node `node` of graph() stands for.
@@ -84,6 +86,7 @@ class Program {
   std::vector<std::size_t> origin_;
   ValueTypes types_;
   std::shared_ptr<BufferPool> pool_;
+  const HostFunctions* host_functions_ = nullptr;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of values, by name
   std::vector<std::size_t> buffers_;                         // of each value
   std::vector<TensorRef> values_;
