@@ -201,6 +201,18 @@ Status expand_thresholded_relu(ExpansionBuilder& b) {
   return {};
 }
 
+// x + bias below -lambd, x - bias above lambd, else 0
+Status expand_shrink(ExpansionBuilder& b) {
+  const std::string x = b.input(0);
+  const double limit = attribute_or(b.node(), "lambd", 0.5);
+  const double bias = attribute_or(b.node(), "bias", 0.0);
+  const std::string above = b.append("above", "Greater", {x, number_like(b, limit, x)});
+  const std::string below = b.append("below", "Less", {x, number_like(b, -limit, x)});
+  const std::string beside = masked(b, above, b.offset(x, -bias));
+  b.set_output(0, select(b, below, b.offset(x, bias), beside));
+  return {};
+}
+
 // A function of one floating tensor, counted as one operation an element.
 OpDef activation(std::string_view name, std::vector<AttributeDef> attributes,
                  std::string_view summary) {
@@ -265,6 +277,9 @@ std::vector<OpDef> activation_rows() {
       with_expansion(activation("HardSwish", {}, "x times HardSigmoid of slope 1/6"),
                      expand_hard_swish),
       with_expansion(activation("Mish", {}, "x tanh(log(1 + e^x)) (opset 18)"), expand_mish),
+      with_expansion(activation("Shrink", {{"lambd", kFloat}, {"bias", kFloat}},
+                                "x moved by `bias` (0) towards 0 beyond lambd (0.5), else 0"),
+                     expand_shrink),
       with_expansion(activation("Softsign", {}, "x / (1 + |x|)"), expand_softsign),
       with_expansion(
           activation("ThresholdedRelu", {{"alpha", kFloat}}, "x above alpha (1.0), else 0"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/element_types.h"
+#include "graph/expansion.h"
 #include "graph/gradients.h"
 #include "graph/onnx_dtype.h"
 #include "graph/onnx_ops.h"
@@ -26,6 +27,15 @@ OutputTypes infer_cast(const NodeContext& context) {
     return unsupported("to = " + std::to_string(code) + " is no element type known here");
   }
   return std::vector<TensorType>{{*dtype, context.inputs[0]->shape}};
+}
+
+OutputTypes infer_cast_like(const NodeContext& context) {
+  return std::vector<TensorType>{{context.inputs[1]->dtype, context.inputs[0]->shape}};
+}
+
+Status expand_cast_like(ExpansionBuilder& b) {
+  b.set_output(0, b.cast(b.input(0), b.type_of(b.input(1)).dtype));
+  return {};
 }
 
 // Whatever the function, one operation an element.
@@ -70,6 +80,12 @@ std::vector<OpDef> elementwise_rows() {
        .infer = infer_cast,
        .gradient = gradient_of_cast,
        .summary = "Another element type; `to` is ONNX's number of it"},
+      {.name = "CastLike",
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .infer = infer_cast_like,
+       .expand = expand_cast_like,
+       .summary = "The element type of the second input"},
   };
   for (OpDef& row : rows) {
     if (row.name == "Relu" || row.name == "Neg") row.infer = infer_like_first<Elements::kSigned>;

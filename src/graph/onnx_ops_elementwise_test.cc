@@ -63,6 +63,11 @@ TEST(Activation, ShapesAndFaults) {
             "the slope has shape [2, 3], which does not broadcast to [3]");
 }
 
+TEST(CastLike, HasTheTypeOfItsSecondInput) {
+  EXPECT_EQ(outcome("CastLike", {f32({2, 3}), i64({4})}), "int64 [2, 3]");
+  EXPECT_EQ(outcome("CastLike", {i64({2}), of(DType::kBool)}), "bool [2]");
+}
+
 TEST(Math, ShapesAndFaults) {
   EXPECT_EQ(outcome("Max", {f32({3})}), "float32 [3]");
   EXPECT_EQ(outcome("Sum", {f32({3}), f32({2, 1}), f32({4, 1, 1})}), "float32 [4, 2, 3]");

@@ -86,6 +86,8 @@ TEST(Activations, AreTheirFormulas) {
               ElementsAre(0, near(-0.375), 0, near(1.125), 4));
   EXPECT_THAT(of("Celu", {-2, 3}, {{"alpha", 2.0}}), ElementsAre(near(2 / e - 2), 3));
   EXPECT_EQ(of("Softsign", {-3, 1}), (Doubles{-0.75, 0.5}));
+  EXPECT_EQ(of("Shrink", {-2, -1, 1, 2}, {{"lambd", 1.5}, {"bias", 0.5}}),
+            (Doubles{-1.5, 0, 0, 1.5}));
   EXPECT_EQ(of("ThresholdedRelu", {0.5, 1, 2}), (Doubles{0, 0, 2}));
   EXPECT_THAT(of("Mish", {0, 800}), ElementsAre(0, 800));
   EXPECT_EQ(node_value<double>("PRelu", {tensor_of<double>({2, 2}, {-1, 2, -3, -4}),
@@ -231,6 +233,9 @@ TEST(Cast, TruncatesWrapsAndTellsTruth) {
   EXPECT_EQ(elements(cast(vector_of(Bools{false, true}), 1)), (Doubles{0, 1}));
   EXPECT_EQ(elements(cast(vector_of(UInt8s{200}), 3)), (Doubles{-56}));
   EXPECT_EQ(elements(cast(vector_of(Doubles{0.1}), 1)), (Doubles{0.1F}));
+  EXPECT_EQ(node_value<std::int8_t>("CastLike",
+                                    {vector_of(Floats{2.7F}), Tensor::scalar<std::int8_t>(0)}),
+            (Int8s{2}));
 }
 
 }  // namespace

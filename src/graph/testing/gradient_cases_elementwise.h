@@ -9,8 +9,9 @@ namespace gradstone::testing {
 inline std::vector<GradientCase> activation_cases() {
   std::vector<GradientCase> cases;
   const CaseInput x = real({3, 4}, Values::kAwayFromZero);
-  for (const std::string op : {"Elu", "Selu", "LeakyRelu", "Softplus", "HardSigmoid", "Gelu",
-                               "Celu", "HardSwish", "Mish", "Softsign", "ThresholdedRelu"}) {
+  for (const std::string op :
+       {"Elu", "Selu", "LeakyRelu", "Softplus", "HardSigmoid", "Gelu", "Celu", "HardSwish", "Mish",
+        "Shrink", "Softsign", "ThresholdedRelu"}) {
     cases.push_back({op, op, {x}, {}});
   }
   for (const std::string op : {"Elu", "LeakyRelu", "Celu", "ThresholdedRelu"}) {
@@ -50,6 +51,7 @@ inline std::vector<GradientCase> function_cases() {
   for (const std::string op : {"Abs", "Sign", "Ceil", "Floor", "Round"}) {
     cases.push_back({op, op, {real({2, 3}, Values::kDistinct)}, {}});
   }
+  cases.push_back({"CastLike", "CastLike", {real({3}), real({})}, {}});
   // These have poles at -1 and 1.
   for (const std::string op : {"Asin", "Acos", "Atanh"}) {
     cases.push_back({op, op, {real({2}, Values::kDistinct)}, {}});
