@@ -87,11 +87,8 @@ TEST(Differentiate, EveryRuleHasACase) {
   const std::vector<testing::GradientCase> cases = testing::gradient_cases();
   for (const testing::GradientCase& test : cases) tested.insert(test.op);
   for (const OpDef& op : op_table()) {
-    if (op.gradient != nullptr) {
-      EXPECT_EQ(tested.count(op.name), 1u) << op.name;
-    } else if (op.expand == nullptr) {
-      EXPECT_EQ(tested.count(op.name), 0u) << op.name;
-    }
+    if (op.expand != nullptr && op.gradient == nullptr) continue;  // differentiable or not
+    EXPECT_EQ(op.gradient != nullptr, tested.count(op.name) > 0) << op.name;
   }
 }
 

@@ -8,11 +8,11 @@ std::vector<KernelRow> all_kernels() {
   std::vector<KernelRow> rows;
   for (const auto part : {elementwise_kernels, activation_kernels,    math_kernels,
                           logic_kernels,       matrix_kernels,        convolution_kernels,
-                          pooling_kernels,     normalization_kernels, reduction_kernels,
-                          loss_kernels,        movement_kernels,      axes_kernels,
-                          indexing_kernels,    generator_kernels,     recurrent_kernels,
-                          einsum_kernels,      detection_kernels,     layer_normalization_kernels,
-                          along_axis_kernels,  ctc_kernels,           host_kernels}) {
+                          pooling_kernels,     normalization_kernels, layer_normalization_kernels,
+                          reduction_kernels,   along_axis_kernels,    loss_kernels,
+                          movement_kernels,    axes_kernels,          indexing_kernels,
+                          generator_kernels,   recurrent_kernels,     einsum_kernels,
+                          detection_kernels,   ctc_kernels,           host_kernels}) {
     for (const KernelRow& row : part()) rows.push_back(row);
   }
   return rows;

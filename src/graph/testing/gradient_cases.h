@@ -24,9 +24,9 @@ inline std::vector<GradientCase> gradient_cases() {
         pooling_cases,      normalization_cases,  loss_cases,       activation_cases,
         clip_cases,         function_cases,       variadic_cases,   where_cases,
         axes_cases,         padding_cases,        indexing_cases,   recurrent_cases,
-        scan_cases,         transposed_cases,     resize_cases,     einsum_cases,
-        detection_cases,    more_reduction_cases, cumulative_cases, sample_normalization_cases,
-        class_weight_cases}) {
+        scan_cases,         more_reduction_cases, cumulative_cases, sample_normalization_cases,
+        class_weight_cases, transposed_cases,     resize_cases,     einsum_cases,
+        detection_cases}) {
     for (GradientCase& test : family()) all.push_back(std::move(test));
   }
   return all;
