@@ -13,13 +13,15 @@ Error out_of_memory(const std::string& place) {
 
 }  // namespace
 
-Result<std::unique_ptr<Bundle>> ReferenceBundle::load(const BundleSpec& spec, std::uint64_t seed,
+Result<std::unique_ptr<Bundle>> ReferenceBundle::load(const BundleSpec& spec,
+                                                      const BundleOptions& options,
                                                       const std::shared_ptr<Profile>& profile) {
   try {
-    auto bundle = std::unique_ptr<ReferenceBundle>(new ReferenceBundle(seed, profile));
+    auto bundle = std::unique_ptr<ReferenceBundle>(new ReferenceBundle(options.seed, profile));
     const auto pool = std::make_shared<kernels::BufferPool>();
     for (const ProgramSpec& program : spec.programs) {
-      bundle->programs_.push_back(TRY(LoadedProgram::make(program, bundle->variables_, pool)));
+      bundle->programs_.push_back(
+          TRY(LoadedProgram::make(program, bundle->variables_, pool, options.host_functions)));
     }
     pool->allocate();
     return std::unique_ptr<Bundle>(std::move(bundle));

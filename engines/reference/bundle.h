@@ -11,10 +11,15 @@
 
 namespace gradstone::reference {
 
+struct BundleOptions {
+  std::uint64_t seed = 0;                         // of dropout masks
+  const HostFunctions* host_functions = nullptr;  // of Host nodes
+};
+
 class ReferenceBundle : public Bundle {
  public:
-  // `seed` is that of dropout masks. Events go to `profile` while it holds a list.
-  static Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec, std::uint64_t seed,
+  // Events go to `profile` while it holds a list.
+  static Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec, const BundleOptions& options,
                                               const std::shared_ptr<Profile>& profile);
 
   Status run(const RunRequest& request) override;

@@ -29,12 +29,13 @@ EngineDescription description() {
 
 class ReferenceEngine : public Engine {
  public:
-  explicit ReferenceEngine(std::uint64_t seed) : seed_(seed) {}
+  explicit ReferenceEngine(const EngineOptions& options)
+      : seed_(options.seed), host_functions_(options.host_functions) {}
 
   const EngineDescription& describe() const override { return description_; }
 
   Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec) override {
-    return reference::ReferenceBundle::load(spec, seed_, profile_);
+    return reference::ReferenceBundle::load(spec, {seed_, host_functions_}, profile_);
   }
 
   Status begin_profile() override {
@@ -52,6 +53,7 @@ class ReferenceEngine : public Engine {
  private:
   EngineDescription description_ = description();
   std::uint64_t seed_;
+  const HostFunctions* host_functions_;
   std::shared_ptr<reference::Profile> profile_ = std::make_shared<reference::Profile>();
 };
 
@@ -69,7 +71,7 @@ Result<std::unique_ptr<Engine>> make_engine(const EngineOptions& options) {
     return unsupported("'reference:" + options.argument +
                        "': the reference engine takes no argument");
   }
-  return std::unique_ptr<Engine>(std::make_unique<ReferenceEngine>(options.seed));
+  return std::unique_ptr<Engine>(std::make_unique<ReferenceEngine>(options));
 }
 
 }  // namespace gradstone

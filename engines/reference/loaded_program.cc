@@ -34,7 +34,8 @@ void copy_to(const TensorRef& value, std::byte* target) {
 }  // namespace
 
 Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, VariableTable& variables,
-                                          const std::shared_ptr<kernels::BufferPool>& pool) {
+                                          const std::shared_ptr<kernels::BufferPool>& pool,
+                                          const HostFunctions* host_functions) {
   LoadedProgram program;
   program.contract_ = TRY(contract_of(spec, TRY(check_graph(spec.graph))));
   Lowered lowered = TRY(lower(spec));
@@ -47,7 +48,7 @@ Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, VariableTable
   std::vector<std::string> kept = program.fetched_;
   for (const StateUpdate& update : lowered.graph.state_updates) kept.push_back(update.value);
   program.program_ = std::make_unique<kernels::Program>(
-      TRY(kernels::Program::make(std::move(lowered.graph), kept, pool)));
+      TRY(kernels::Program::make(std::move(lowered.graph), kept, pool, host_functions)));
   if (spec.backward && !spec.backward->fed_cotangents) {
     const std::vector<GraphInput>& inputs = program.program_->graph().inputs;
     for (std::size_t i = spec.graph.inputs.size(); i < inputs.size(); ++i) {

@@ -19,7 +19,8 @@ class LoadedProgram {
  public:
   // Differentiates where there is a backward pass, checks, plans, and declares the variables.
   static Result<LoadedProgram> make(const ProgramSpec& spec, VariableTable& variables,
-                                    const std::shared_ptr<kernels::BufferPool>& pool);
+                                    const std::shared_ptr<kernels::BufferPool>& pool,
+                                    const HostFunctions* host_functions);
 
   // RunRequest without `program`. Appends to profile.events if that is set.
   Status run(const RunRequest& request, std::uint64_t seed, Profile& profile);

@@ -124,6 +124,30 @@ TEST_F(TorchProgram, AnExceptionOfTheFrameworkNamesTheNodeAndLeavesTheBundleUsab
   expect_near(run(0, {x, conformance::integers({1}, {2})})[0], {std::log(3.0)});
 }
 
+// A GRU that resets its state before the product is not ATen's: it is expanded to many nodes, but
+// the program has one.
+TEST_F(TorchProgram, AnExpandedNodeIsOneNodeInProfiles) {
+  TestGraph g(DType::kFloat64);
+  g.input("x", {2, 1, 1});
+  g.weight("w", {1, 3, 1});
+  g.weight("r", {1, 3, 1});
+  g.node("y", "GRU", {"x", "w", "r"});
+  g.graph.nodes[0].name = "cell";
+  load({{{"p", g.graph, Mode::kTraining, {"y"}, {}, {}}}});
+  write("w", tensor({1, 3, 1}, {0, 0, 1}));
+  write("r", tensor({1, 3, 1}, {0, 0, 0}));
+  ASSERT_TRUE(engine_->begin_profile().ok());
+  // Both gates are 1/2: h = (h + tanh(x)) / 2.
+  const double first = std::tanh(1.0) / 2;
+  expect_near(run(0, {tensor({2, 1, 1}, {1, 2})})[0], {first, (first + std::tanh(2.0)) / 2});
+  const auto events = engine_->end_profile();
+  ASSERT_TRUE(events.ok());
+  ASSERT_GT(events->size(), 10u);
+  for (const ProfileEvent& event : *events) {
+    if (event.phase == Phase::kForward) EXPECT_EQ(event.node, "cell") << event.label;
+  }
+}
+
 TEST(TorchErrors, AnAllocationThatCannotSucceedIsOutOfMemory) {
   const std::int64_t beyond_any_address_space = std::int64_t{1} << 50;
   const Status status = torch_engine::guarded([&]() -> Status {

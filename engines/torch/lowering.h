@@ -49,10 +49,16 @@ struct Lowering {
 // nullptr for an operator that this engine lacks.
 const Lowering* find_lowering(const Node& node);
 
-// The rows of window_ops.cc (convolution, pooling), tensor_ops.cc (ONNX's others) and
-// gradient_ops.cc (domain "gradstone").
-const std::vector<Lowering>& window_lowerings();
+// The rows by family, one file each: <family>_ops.cc. First ONNX's, then those of domain "gradstone".
+const std::vector<Lowering>& elementwise_lowerings();
+const std::vector<Lowering>& layout_lowerings();
+const std::vector<Lowering>& reduction_lowerings();
+const std::vector<Lowering>& sampling_lowerings();
+const std::vector<Lowering>& sequence_lowerings();
 const std::vector<Lowering>& tensor_lowerings();
+const std::vector<Lowering>& window_lowerings();
 const std::vector<Lowering>& gradient_lowerings();
+const std::vector<Lowering>& own_sampling_lowerings();
+const std::vector<Lowering>& own_sequence_lowerings();
 
 }  // namespace gradstone::torch_engine

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a program is made from its graph: a slot for every value, who reads it last, and a step for
-// every node.
+// How a program is made from its graph: nodes that this engine lacks written in simpler ones, a slot
+// for every value, who reads it last, and a step for every node.
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "engines/torch/program.h"
 #include "engines/torch/support.h"
+#include "graph/expansion.h"
 #include "graph/node_rules.h"
 
 namespace gradstone::torch_engine {
@@ -20,13 +23,11 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 class ProgramLoader {
  public:
   ProgramLoader(const ProgramSpec& spec, VariableTable& variables)
-      : spec_(spec), graph_(spec.graph), variables_(variables) {}
+      : spec_(spec), variables_(variables) {}
 
   Result<Program> load() {
-    types_ = TRY(check_graph(graph_));
-    program_.contract_ = TRY(contract_of(spec_, types_));
-    constants_ = constants_of(graph_);
-    give_slots();
+    program_.contract_ = TRY(contract_of(spec_, TRY(check_graph(spec_.graph))));
+    TRY(expand_what_is_lacking());
     count_readers();
     TRY(place_leaves());
     TRY(lower_nodes());
@@ -46,6 +47,42 @@ class ProgramLoader {
     bool kept = false;             // needed after the nodes have run
   };
 
+  // Expansions may bring in operators that this engine lacks in turn.
+  Status expand_what_is_lacking() {
+    take_graph({spec_.graph, std::vector<std::size_t>(spec_.graph.nodes.size())});
+    std::iota(origin_.begin(), origin_.end(), 0);
+    for (;;) {
+      types_ = TRY(check_graph(graph_));
+      std::set<std::string> lacking;
+      for (const Node& node : graph_.nodes) {
+        if (TRY(must_expand(node))) lacking.insert(node.name);
+      }
+      if (lacking.empty()) return {};
+      Expanded next = TRY(expand_nodes(graph_, [&](const Node& node, const OpDef&) {
+                            return lacking.count(node.name) > 0;
+                          }).within(program_.contract_.place()));
+      for (std::size_t& origin : next.origin) origin = origin_[origin];
+      take_graph(std::move(next));
+    }
+  }
+
+  void take_graph(Expanded expanded) {
+    graph_ = std::move(expanded.graph);
+    origin_ = std::move(expanded.origin);
+    constants_ = constants_of(graph_);
+    slots_.clear();
+    give_slots();
+  }
+
+  // Whether the node has an expansion, and no lowering takes it with these attributes and types.
+  Result<bool> must_expand(const Node& node) {
+    if (TRY(op_of(node))->expand == nullptr) return false;
+    const Lowering* lowering = find_lowering(node);
+    if (lowering == nullptr) return true;
+    const Result<Step> step = lower(node, *lowering);
+    return !step.ok() && step.error().kind == ErrorKind::kUnsupported;
+  }
+
   void give_slots() {
     const auto give = [this](const std::string& name) {
       if (!name.empty()) slots_.emplace(name, slots_.size() + 1);
@@ -56,8 +93,8 @@ class ProgramLoader {
     for (const Node& node : graph_.nodes) {
       for (const std::string& output : node.outputs) give(output);
     }
-    program_.values_.resize(slots_.size() + 1);
-    uses_.resize(slots_.size() + 1);
+    program_.values_.assign(slots_.size() + 1, {});
+    uses_.assign(slots_.size() + 1, {});
   }
 
   Slot slot_of(const std::string& name) const {
@@ -108,20 +145,29 @@ class ProgramLoader {
   }
 
   Status lower_nodes() {
-    for (const Node& node : graph_.nodes) {
-      const std::string place =
-          program_.contract_.place() + ": node " + node.name + " (" + node.op + ")";
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[i];
+      const Node& origin = spec_.graph.nodes[origin_[i]];
       const Lowering* lowering = find_lowering(node);
       if (lowering == nullptr) {
-        return unsupported("the engine torch has no such operator").within(place);
+        return unsupported("the engine torch has no such operator").within(place_of(node, origin));
       }
-      Program::NodeStep step{node.name, node.op, TRY(lower(node, *lowering).within(place)), {}};
+      Program::NodeStep step{
+          origin.name, origin.op, TRY(lower(node, *lowering).within(place_of(node, origin))), {}};
       program_.steps_.push_back(std::move(step));
       for (const std::string& output : node.outputs) {
         if (!output.empty()) program_.transient_.push_back(slot_of(output));
       }
     }
     return {};
+  }
+
+  // `origin` is the program's node that `node` is, or is a part of.
+  std::string place_of(const Node& node, const Node& origin) const {
+    const std::string place =
+        program_.contract_.place() + ": node " + origin.name + " (" + origin.op + ")";
+    if (node.name == origin.name) return place;
+    return place + ": expanded to " + node.name + " (" + node.op + ")";
   }
 
   Result<Step> lower(const Node& node, const Lowering& lowering) {
@@ -215,8 +261,9 @@ class ProgramLoader {
   }
 
   const ProgramSpec& spec_;
-  const Graph& graph_;
   VariableTable& variables_;
+  Graph graph_;                      // expanded
+  std::vector<std::size_t> origin_;  // for each of its nodes the node of the program's graph
   ValueTypes types_;
   ConstantMap constants_;
   std::map<std::string, Slot> slots_;

@@ -1,94 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// All operators but convolution and pooling: normalisation, losses, products, element-wise, shapes.
+// Products, normalisation, dropout and losses; and the table of all operators.
 #include <limits>
+#include <numeric>
+#include <span>
 
-#include "engines/torch/aten.h"
-#include "engines/torch/lowering.h"
+#include "engines/torch/lowering_forms.h"
 #include "engines/torch/support.h"
-#include "graph/reduction.h"
-#include "graph/slicing.h"
 
 namespace gradstone::torch_engine {
 namespace {
-
-// y = f(x) and y = f(a, b).
-template <class Function>
-Step unary(const LoweringContext& context, Function function) {
-  const Slot x = context.input(0), y = context.output(0);
-  return [=](at::Tensor* v) { v[y] = function(v[x]); };
-}
-template <class Function>
-Step binary(const LoweringContext& context, Function function) {
-  const Slot a = context.input(0), b = context.input(1), y = context.output(0);
-  return [=](at::Tensor* v) { v[y] = function(v[a], v[b]); };
-}
-
-std::int64_t rank_of(const LoweringContext& context) {
-  return static_cast<std::int64_t>(context.input_shape(0).size());
-}
-
-// --- Element-wise
-
-Result<Step> lower_relu(const LoweringContext& context) {
-  if (context.may_overwrite_first) return unary(context, [](at::Tensor& x) { return x.relu_(); });
-  return unary(context, [](const at::Tensor& x) { return at::relu(x); });
-}
-Result<Step> lower_tanh(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return at::tanh(x); });
-}
-Result<Step> lower_sigmoid(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return at::sigmoid(x); });
-}
-Result<Step> lower_exp(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return at::exp(x); });
-}
-Result<Step> lower_log(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return at::log(x); });
-}
-Result<Step> lower_sqrt(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return at::sqrt(x); });
-}
-Result<Step> lower_neg(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return at::neg(x); });
-}
-Result<Step> lower_reciprocal(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return at::reciprocal(x); });
-}
-Result<Step> lower_cast(const LoweringContext& context) {
-  const at::ScalarType type = scalar_type(context.output_types[0].dtype);
-  return unary(context, [=](const at::Tensor& x) { return x.to(type); });
-}
-Result<Step> lower_identity(const LoweringContext& context) {
-  return unary(context, [](const at::Tensor& x) { return x; });
-}
-
-// The sum may take the place of the first term if it has its shape.
-bool fits_first(const LoweringContext& context) {
-  return context.may_overwrite_first && context.input_type(0) == context.output_types[0];
-}
-Result<Step> lower_add(const LoweringContext& context) {
-  if (fits_first(context)) {
-    return binary(context, [](at::Tensor& a, const at::Tensor& b) { return a.add_(b); });
-  }
-  return binary(context, [](const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); });
-}
-Result<Step> lower_sub(const LoweringContext& context) {
-  return binary(context, [](const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); });
-}
-Result<Step> lower_mul(const LoweringContext& context) {
-  return binary(context, [](const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); });
-}
-Result<Step> lower_div(const LoweringContext& context) {
-  if (is_floating(context.input_type(0).dtype)) {
-    return binary(context, [](const at::Tensor& a, const at::Tensor& b) { return at::div(a, b); });
-  }
-  return binary(context, [](const at::Tensor& a, const at::Tensor& b) {
-    return at::div(a, b, c10::string_view("trunc"));
-  });
-}
-Result<Step> lower_pow(const LoweringContext& context) {
-  return binary(context, [](const at::Tensor& a, const at::Tensor& b) { return at::pow(a, b); });
-}
 
 // --- Products
 
@@ -102,8 +22,26 @@ Result<Step> lower_gemm(const LoweringContext& context) {
   const Slot y = context.output(0);
   const bool bias_row = c == kAbsent || (context.input_shape(2).size() == 1 && beta == 1 &&
                                          context.input_shape(2)[0] == context.output_shape()[1]);
-  if (!trans_a && trans_b && alpha == 1 && bias_row) {
+  if (!trans_a && trans_b && alpha == 1 && bias_row && is_floating(context.input_type(0).dtype)) {
     return Step([=](at::Tensor* v) { v[y] = at::linear(v[a], v[b], v[c]); });
+  }
+  // ATen multiplies no integers with a factor that is a fraction.
+  const DType dtype = context.input_type(0).dtype;
+  const at::ScalarType type = scalar_type(dtype);
+  if (!is_floating(dtype)) {
+    return Step([=](at::Tensor* v) {
+      const at::Tensor left = trans_a ? v[a].t() : v[a];
+      const at::Tensor right = trans_b ? v[b].t() : v[b];
+      const at::Tensor product = at::mm(left, right);
+      if (alpha == 1 && c == kAbsent) {
+        v[y] = product;
+      } else if (alpha == 1 && beta == 1) {
+        v[y] = product + v[c];
+      } else {
+        const at::Tensor scaled = product.to(at::kDouble) * alpha;
+        v[y] = (c == kAbsent ? scaled : scaled + v[c].to(at::kDouble) * beta).to(type);
+      }
+    });
   }
   return Step([=](at::Tensor* v) {
     const at::Tensor left = trans_a ? v[a].t() : v[a];
@@ -116,99 +54,19 @@ Result<Step> lower_mat_mul(const LoweringContext& context) {
   return binary(context, [](const at::Tensor& a, const at::Tensor& b) { return at::matmul(a, b); });
 }
 
-// --- Shapes
-
-Result<Step> lower_reshape(const LoweringContext& context) {
-  const Shape shape = context.output_shape();
-  return unary(context, [=](const at::Tensor& x) { return x.reshape(shape); });
-}
-Result<Step> lower_transpose(const LoweringContext& context) {
-  Shape reversed;
-  for (std::int64_t i = rank_of(context); i-- > 0;) reversed.push_back(i);
-  const Shape order = attribute_or(context.node(), "perm", reversed);
-  return unary(context, [=](const at::Tensor& x) { return x.permute(order); });
-}
-Result<Step> lower_expand(const LoweringContext& context) {
-  const Shape shape = context.output_shape();
-  return unary(context, [=](const at::Tensor& x) { return x.expand(shape); });
-}
-Result<Step> lower_concat(const LoweringContext& context) {
-  const std::int64_t axis = attribute_or(context.node(), "axis", std::int64_t{0});
+// Letters, ellipsis and the order of an output that is not named mean the same to ATen.
+Result<Step> lower_einsum(const LoweringContext& context) {
+  const std::string equation = attribute_or(context.node(), "equation", "");
   const std::vector<Slot> inputs = context.inputs;
   const Slot y = context.output(0);
   return Step([=](at::Tensor* v) {
-    std::vector<at::Tensor> parts;
-    parts.reserve(inputs.size());
-    for (const Slot input : inputs) parts.push_back(v[input]);
-    v[y] = at::cat(parts, axis);
-  });
-}
-Result<Step> lower_gather(const LoweringContext& context) {
-  const std::int64_t given = attribute_or(context.node(), "axis", std::int64_t{0});
-  const std::int64_t axis = given < 0 ? given + rank_of(context) : given;
-  const std::int64_t extent = context.input_shape(0)[static_cast<std::size_t>(axis)];
-  const bool rows = axis == 0 && rank_of(context) == 2;
-  const Shape shape = context.output_shape();
-  return binary(context, [=](const at::Tensor& data, const at::Tensor& indices) {
-    const at::Tensor wide = indices.to(at::kLong);
-    const at::Tensor from_start = at::where(wide.lt(0), wide.add(extent), wide);
-    if (rows) return at::embedding(data, from_start);
-    return at::index_select(data, axis, from_start.flatten()).reshape(shape);
-  });
-}
-
-Result<Step> lower_slice(const LoweringContext& context) {
-  const Slicing slicing = TRY(slicing_of(context.rules));
-  return unary(context, [=](at::Tensor x) {
-    for (std::size_t i = 0; i < slicing.starts.size(); ++i) {
-      const auto axis = static_cast<std::int64_t>(i);
-      const std::int64_t start = slicing.starts[i], step = slicing.steps[i];
-      const std::int64_t last = start + (slicing.extents[i] - 1) * step;
-      // ATen has no negative steps: the same elements are taken forwards and turned round.
-      x = step > 0 ? x.slice(axis, start, last + 1, step)
-                   : x.slice(axis, last, start + 1, -step).flip(axis);
-    }
-    return x;
-  });
-}
-Result<Step> lower_pad(const LoweringContext& context) {
-  const Padding padding = TRY(padding_of(context.rules));
-  const Shape pads = aten_pads(padding.begin, padding.end);
-  const double value = padding.value;
-  return unary(context, [=](const at::Tensor& x) { return at::constant_pad_nd(x, pads, value); });
-}
-
-// --- Reductions
-
-template <class Function>
-Result<Step> reduction(const LoweringContext& context, Function function) {
-  const Reduction reduction = TRY(reduction_of(context.rules));
-  if (reduction.axes.empty()) return unary(context, [](const at::Tensor& x) { return x; });
-  const Shape axes(reduction.axes.begin(), reduction.axes.end());
-  const bool keep = reduction.keep_dims;
-  return unary(context, [=](const at::Tensor& x) { return function(x, axes, keep); });
-}
-Result<Step> lower_reduce_mean(const LoweringContext& context) {
-  return reduction(context, [](const at::Tensor& x, const Shape& axes, bool keep) {
-    return at::mean(x, axes, keep);
-  });
-}
-Result<Step> lower_reduce_sum(const LoweringContext& context) {
-  return reduction(context, [](const at::Tensor& x, const Shape& axes, bool keep) {
-    return at::sum(x, axes, keep, x.scalar_type());
+    std::vector<at::Tensor> operands;
+    for (const Slot input : inputs) operands.push_back(v[input]);
+    v[y] = at::einsum(equation, operands);
   });
 }
 
 // --- Normalisation, dropout, losses
-
-Result<Step> lower_softmax(const LoweringContext& context) {
-  const std::int64_t axis = attribute_or(context.node(), "axis", std::int64_t{-1});
-  return unary(context, [=](const at::Tensor& x) { return at::softmax(x, axis); });
-}
-Result<Step> lower_log_softmax(const LoweringContext& context) {
-  const std::int64_t axis = attribute_or(context.node(), "axis", std::int64_t{-1});
-  return unary(context, [=](const at::Tensor& x) { return at::log_softmax(x, axis); });
-}
 
 // The element of a constant scalar input, or `fallback` where the input is absent.
 Result<double> constant_scalar(const LoweringContext& context, std::size_t input, double fallback) {
@@ -297,6 +155,60 @@ Result<Step> lower_batch_norm(const LoweringContext& context) {
   return Step(norm);
 }
 
+// Mean and inverse deviation as outputs: at::native_layer_norm has them, but without gradients.
+Step layer_norm_with_statistics(const LoweringContext& context, const Shape& axes) {
+  const double epsilon = attribute_or(context.node(), "epsilon", 1e-5);
+  const Slot x = context.input(0), scale = context.input(1), bias = context.input(2);
+  const Slot y = context.output(0), mean = context.output(1), inverse = context.output(2);
+  const at::ScalarType of_mean = scalar_type(context.output_types[1].dtype);
+  const at::ScalarType of_inverse = scalar_type(context.output_types[2].dtype);
+  return [=](at::Tensor* v) {
+    const at::Tensor center = at::mean(v[x], axes, true);
+    const at::Tensor variance = at::var(v[x], axes, /*unbiased=*/false, /*keepdim=*/true);
+    const at::Tensor factor = (variance + epsilon).rsqrt();
+    v[y] = (v[x] - center) * factor * v[scale];
+    if (bias != kAbsent) v[y] = v[y] + v[bias];
+    if (mean != kAbsent) v[mean] = center.to(of_mean);
+    if (inverse != kAbsent) v[inverse] = factor.to(of_inverse);
+  };
+}
+
+Result<Step> lower_layer_norm(const LoweringContext& context) {
+  const std::int64_t axis = axis_of(context.node(), -1, rank_of(context));
+  const Shape& shape = context.input_shape(0);
+  const Shape normalized(shape.begin() + axis, shape.end());
+  const bool alike = context.input_shape(1) == normalized &&
+                     (context.input(2) == kAbsent || context.input_shape(2) == normalized);
+  if (!alike || context.output(1) != kAbsent || context.output(2) != kAbsent) {
+    Shape axes(normalized.size());
+    std::iota(axes.begin(), axes.end(), axis);
+    return layer_norm_with_statistics(context, axes);
+  }
+  const double epsilon = attribute_or(context.node(), "epsilon", 1e-5);
+  return ternary(context,
+                 [=](const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias) {
+                   return at::layer_norm(x, normalized, scale, bias, epsilon);
+                 });
+}
+
+Result<Step> lower_instance_norm(const LoweringContext& context) {
+  const double epsilon = attribute_or(context.node(), "epsilon", 1e-5);
+  return ternary(context, [=](const at::Tensor& x, const at::Tensor& scale,
+                              const at::Tensor& bias) {
+    return at::instance_norm(x, scale, bias, {}, {}, /*use_input_stats=*/true, 0.0, epsilon, false);
+  });
+}
+
+// (x - mean) / (deviation + 1e-9), as ONNX's function has it.
+Result<Step> lower_mean_variance_norm(const LoweringContext& context) {
+  const Shape axes = attribute_or(context.node(), "axes", Shape{0, 2, 3});
+  if (axes.empty()) return unsupported("an empty list of axes, which means all to ATen");
+  return unary(context, [=](const at::Tensor& x) {
+    const at::Tensor deviation = at::var(x, axes, /*unbiased=*/false, /*keepdim=*/true).sqrt();
+    return (x - at::mean(x, axes, true)) / (deviation + 1e-9);
+  });
+}
+
 std::int64_t reduction_code(const Node& node) {
   const std::string name = attribute_or(node, "reduction", "mean");
   if (name == "none") return at::Reduction::None;
@@ -307,67 +219,69 @@ std::int64_t ignored_label(const Node& node) {
   return attribute_or(node, "ignore_index", std::numeric_limits<std::int64_t>::min());
 }
 
+// ATen has no gradient with respect to the class weights: where one is wanted, the loss is written out.
+struct LogLikelihood {
+  Slot labels, weight;
+  std::int64_t reduction, ignored;
+
+  at::Tensor operator()(at::Tensor* v, const at::Tensor& log_probabilities) const {
+    const at::Tensor given = v[labels].to(at::kLong);
+    if (!weight_wanted(v)) {
+      return at::nll_loss_nd(log_probabilities, given, v[weight], reduction, ignored);
+    }
+    const at::Tensor counted = given.ne(ignored);
+    const at::Tensor classes = given.mul(counted);
+    const at::Tensor shares =
+        v[weight].index_select(0, classes.flatten()).reshape(classes.sizes()) * counted;
+    const at::Tensor picked = log_probabilities.gather(1, classes.unsqueeze(1)).squeeze(1);
+    const at::Tensor losses = (picked * shares).neg();
+    if (reduction == at::Reduction::None) return losses;
+    return reduction == at::Reduction::Sum ? losses.sum() : losses.sum() / shares.sum();
+  }
+  bool weight_wanted(at::Tensor* v) const {
+    return v[weight].defined() && v[weight].requires_grad();
+  }
+};
+
+LogLikelihood log_likelihood(const LoweringContext& context) {
+  return {context.input(1), context.input(2), reduction_code(context.node()),
+          ignored_label(context.node())};
+}
+
 Result<Step> lower_cross_entropy(const LoweringContext& context) {
-  const std::int64_t reduction = reduction_code(context.node());
-  const std::int64_t ignored = ignored_label(context.node());
-  const Slot scores = context.input(0), labels = context.input(1), weight = context.input(2);
-  const Slot y = context.output(0), log_probabilities = context.output(1);
+  const LogLikelihood likelihood = log_likelihood(context);
+  const Slot scores = context.input(0), y = context.output(0);
+  const Slot log_probabilities = context.output(1);
   return Step([=](at::Tensor* v) {
-    const at::Tensor classes = v[labels].to(at::kLong);
-    if (log_probabilities == kAbsent) {
-      v[y] = at::cross_entropy_loss(v[scores], classes, v[weight], reduction, ignored);
+    if (log_probabilities == kAbsent && !likelihood.weight_wanted(v)) {
+      v[y] = at::cross_entropy_loss(v[scores], v[likelihood.labels].to(at::kLong),
+                                    v[likelihood.weight], likelihood.reduction, likelihood.ignored);
       return;
     }
-    v[log_probabilities] = at::log_softmax(v[scores], 1);
-    v[y] = at::nll_loss_nd(v[log_probabilities], classes, v[weight], reduction, ignored);
+    const at::Tensor logarithms = at::log_softmax(v[scores], 1);
+    if (log_probabilities != kAbsent) v[log_probabilities] = logarithms;
+    v[y] = likelihood(v, logarithms);
   });
 }
 
 Result<Step> lower_negative_log_likelihood(const LoweringContext& context) {
-  const std::int64_t reduction = reduction_code(context.node());
-  const std::int64_t ignored = ignored_label(context.node());
-  const Slot scores = context.input(0), labels = context.input(1), weight = context.input(2);
-  const Slot y = context.output(0);
-  return Step([=](at::Tensor* v) {
-    v[y] = at::nll_loss_nd(v[scores], v[labels].to(at::kLong), v[weight], reduction, ignored);
-  });
+  const LogLikelihood likelihood = log_likelihood(context);
+  const Slot scores = context.input(0), y = context.output(0);
+  return Step([=](at::Tensor* v) { v[y] = likelihood(v, v[scores]); });
 }
 
 }  // namespace
 
 const std::vector<Lowering>& tensor_lowerings() {
   static const std::vector<Lowering> rows = {
-      {"Relu", lower_relu},
-      {"Tanh", lower_tanh},
-      {"Sigmoid", lower_sigmoid},
-      {"Exp", lower_exp},
-      {"Log", lower_log},
-      {"Sqrt", lower_sqrt},
-      {"Neg", lower_neg},
-      {"Reciprocal", lower_reciprocal},
-      {"Cast", lower_cast},
-      {"Identity", lower_identity},
-      {"Add", lower_add, true},
-      {"Sub", lower_sub, true},
-      {"Mul", lower_mul},
-      {"Div", lower_div},
-      {"Pow", lower_pow},
       {"Gemm", lower_gemm, true},
       {"MatMul", lower_mat_mul, true},
-      {"Reshape", lower_reshape},
-      {"Flatten", lower_reshape},
-      {"Transpose", lower_transpose},
-      {"Expand", lower_expand},
-      {"Concat", lower_concat},
-      {"Slice", lower_slice},
-      {"Pad", lower_pad},
-      {"Gather", lower_gather},
-      {"ReduceMean", lower_reduce_mean},
-      {"ReduceSum", lower_reduce_sum},
+      {"Einsum", lower_einsum},
       {"BatchNormalization", lower_batch_norm, true},
+      {"LayerNormalization", lower_layer_norm},
+      {"InstanceNormalization", lower_instance_norm},
+      {"MeanVarianceNormalization", lower_mean_variance_norm},
       {"Dropout", lower_dropout},
-      {"Softmax", lower_softmax},
-      {"LogSoftmax", lower_log_softmax},
       {"SoftmaxCrossEntropyLoss", lower_cross_entropy},
       {"NegativeLogLikelihoodLoss", lower_negative_log_likelihood},
   };
@@ -375,11 +289,17 @@ const std::vector<Lowering>& tensor_lowerings() {
 }
 
 const Lowering* find_lowering(const Node& node) {
-  using Rows = std::vector<const std::vector<Lowering>*>;
-  const Rows tables = node.domain.empty() ? Rows{&window_lowerings(), &tensor_lowerings()}
-                                          : Rows{&gradient_lowerings()};
-  for (const auto* rows : tables) {
-    for (const Lowering& row : *rows) {
+  using Rows = const std::vector<Lowering>& (*)();
+  static constexpr Rows kOnnx[] = {window_lowerings,    tensor_lowerings, elementwise_lowerings,
+                                   reduction_lowerings, layout_lowerings, sequence_lowerings,
+                                   sampling_lowerings};
+  static constexpr Rows kOwn[] = {gradient_lowerings, own_sampling_lowerings,
+                                  own_sequence_lowerings};
+  std::span<const Rows> tables;
+  if (node.domain.empty()) tables = kOnnx;
+  if (node.domain == kGradstoneDomain) tables = kOwn;
+  for (const Rows rows : tables) {
+    for (const Lowering& row : rows()) {
       if (row.op == node.op) return &row;
     }
   }

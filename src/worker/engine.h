@@ -17,6 +17,8 @@
 
 namespace gradstone {
 
+class HostFunctions;  // graph/host_function.h
+
 enum class ExecutionMode { kEager, kGraph, kCompiled };
 
 // What an engine is and can do.
@@ -44,6 +46,7 @@ struct EngineOptions {
       math;  // engine-specific choice of kernels, "" is its default (torch: "onednn", "native")
   std::string argument;    // text behind ':' of `--engine name:argument`
   std::uint64_t seed = 0;  // of the framework's own generator (native dropout)
+  const HostFunctions* host_functions = nullptr;  // of Host nodes; outlives the engine
 };
 
 struct RunRequest {
