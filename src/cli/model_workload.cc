@@ -37,8 +37,9 @@ struct ModelReader {
 
 Result<ImportedModel> ModelReader::import(std::int64_t batch) const {
   ImportOptions bound = options;
+  for (auto& [name, shape] : bound.shapes) shape.front() = batch;
   for (const ModelInput& input : inputs) {
-    if (!input.shape || input.shape->empty()) continue;
+    if (!input.shape || input.shape->empty() || bound.shapes.count(input.name) > 0) continue;
     const std::string& name = input.dimensions.front();
     if (!name.empty()) {
       bound.dimensions.emplace(name, batch);
@@ -99,10 +100,30 @@ Result<std::map<std::string, std::int64_t>> dimensions_of(const std::vector<std:
     if (equals == std::string::npos || equals == 0) {
       return usage_error("--dimension '" + text + "': expected NAME=N");
     }
-    const auto extent = parse_integer<std::int64_t>(text.substr(equals + 1), 1);
-    dimensions[text.substr(0, equals)] = TRY(extent);
+    const std::string place = "--dimension '" + text + "'";
+    dimensions[text.substr(0, equals)] =
+        TRY(parse_integer<std::int64_t>(text.substr(equals + 1), 1).within(place));
   }
   return dimensions;
+}
+
+// "x=8,3,32,32"; the first extent is the batch.
+Result<std::map<std::string, Shape>> shapes_of(const std::vector<std::string>& texts) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      return usage_error("--shape '" + text + "': expected INPUT=N,...");
+    }
+    Shape& shape = shapes[text.substr(0, equals)];
+    for (std::size_t from = equals + 1; from <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', from), text.size());
+      const std::string extent = text.substr(from, comma - from);
+      shape.push_back(TRY(parse_integer<std::int64_t>(extent, 1).within("--shape '" + text + "'")));
+      from = comma + 1;
+    }
+  }
+  return shapes;
 }
 
 Result<BatchNormMode> batch_norm_mode(const std::string& text) {
@@ -141,6 +162,7 @@ std::vector<std::pair<std::string, std::string>> words_of(const ModelOptions& op
   add("--batch-norm", options.batch_norm);
   for (const std::string& pattern : options.freeze) add("--freeze", pattern);
   for (const std::string& dimension : options.dimensions) add("--dimension", dimension);
+  for (const std::string& shape : options.shapes) add("--shape", shape);
   return words;
 }
 
@@ -161,6 +183,7 @@ Result<ModelReader> make_reader(const ModelOptions& options, const RecipeFile& f
   reader.options.batch_norm =
       TRY(batch_norm_mode(first_given(options.batch_norm, file.batch_norm)));
   reader.options.dimensions = TRY(dimensions_of(options.dimensions));
+  reader.options.shapes = TRY(shapes_of(options.shapes));
   reader.loss = TRY(
       loss_choice(first_given(options.loss, file.loss), first_given(options.labels, file.labels)));
   return reader;
@@ -196,6 +219,8 @@ void add_model_options(CLI::App& app, ModelOptions& options) {
   add("--batch-norm", options.batch_norm,
       "train: with the batch's statistics (default); frozen: with the file's", "NAME");
   add("--dimension", options.dimensions, "extent of an open dimension; may be repeated", "NAME=N");
+  add("--shape", options.shapes, "of an input, in place of the file's; may be repeated",
+      "INPUT=N,...");
 }
 
 Status check_no_model_options(const ModelOptions& options) {

@@ -25,6 +25,7 @@ struct ModelOptions {
   std::string loss, labels, batch_norm;
   std::vector<std::string> freeze;      // patterns of weights
   std::vector<std::string> dimensions;  // NAME=N
+  std::vector<std::string> shapes;      // INPUT=N,...
 };
 void add_model_options(CLI::App& app, ModelOptions& options);
 // Usage error for one of them without --model.

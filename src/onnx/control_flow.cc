@@ -10,7 +10,7 @@ namespace gradstone::onnx_io {
 namespace {
 
 constexpr int kMostDepth = 64;
-constexpr std::int64_t kMostTrips = 100'000;
+constexpr std::int64_t kMostTrips = 10'000;
 
 using Integers = std::vector<std::int64_t>;
 

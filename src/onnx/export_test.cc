@@ -77,8 +77,7 @@ TEST(Export, FloatingConstantsStayConstants) {
 
 TEST(Export, WeightsWithoutValues) {
   const Graph graph = batch_norm_graph("population", 1e-5);
-  EXPECT_EQ(export_onnx(graph, {}, "/nowhere/x.onnx").error().message,
-            "weight 'bn.weight' has no value");
+  EXPECT_THAT(export_onnx(graph, {}, "/nowhere/x.onnx").error().message, HasSubstr("has no value"));
   EXPECT_THAT(export_onnx(graph, zeros(graph), "/nowhere/x.onnx").error().message,
               HasSubstr("/nowhere/x.onnx"));
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "base/random.h"
 #include "onnx/test_models.h"
 
 namespace gradstone::onnx_io {
@@ -33,6 +34,53 @@ TEST(Hostile, EveryPrefixOfAFileIsAnError) {
   }
   EXPECT_EQ(error_of(import_bytes("")), "the file is empty");
   EXPECT_EQ(error_of(import_bytes("PK\3\4 a zip file")), "not an ONNX file, or a damaged one");
+}
+
+// A little of everything that reading does.
+TestModel rich_model() {
+  TestModel model(13);
+  model.input("x", {2, 1, 4, 4}).output("y");
+  model.initializer("w", floats({2, 1, 3, 3}, std::vector<float>(18, 0.5F)));
+  onnx::NodeProto& conv = model.node("Conv", {"x", "w"}, {"conv"});
+  set(conv, "pads", {1, 1, 1, 1});
+  set(conv, "kernel_shape", {3, 3});
+  for (const char* name : {"s", "b", "m", "v"}) model.initializer(name, floats({2}, {1, 1}));
+  set(model.node("BatchNormalization", {"conv", "s", "b", "m", "v"}, {"norm"}), "epsilon", 1e-5F);
+  model.node("Dropout", {"norm"}, {"drop"});
+  model.node("Shape", {"drop"}, {"shape"});
+  model.initializer("zero", integers({0}));
+  model.node("Gather", {"shape", "zero"}, {"batch"});
+  model.initializer("rest", integers({-1}));
+  set(model.node("Concat", {"batch", "rest"}, {"target"}), "axis", 0);
+  model.node("Reshape", {"drop", "target"}, {"flat"});
+  model.initializer("trips", Tensor::scalar(std::int64_t{3}));
+  onnx::GraphProto* body = set_graph(model.node("Loop", {"trips", "", "flat"}, {"y"}), "body");
+  for (const char* name : {"i", "go", "a"}) body->add_input()->set_name(name);
+  TestModel::add_node(*body->mutable_node(), "Relu", {"a"}, {"c"});
+  for (const char* name : {"go", "c"}) body->add_output()->set_name(name);
+  return model;
+}
+
+// What tests/fuzz does for longer: bytes changed, taken out, and doubled.
+TEST(Hostile, MutatedModels) {
+  const std::string bytes = rich_model().bytes();
+  const CounterRandom random(1, stream_of("mutations"));
+  ImportOptions options;
+  options.training = true;
+  EXPECT_EQ(error_of(import_onnx(bytes, "", options)), "");
+  std::uint64_t at = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string mutated = bytes;
+    for (std::uint64_t change = random.below(at++, 4) + 1; change > 0; --change) {
+      const std::size_t place = random.below(at++, mutated.size());
+      const std::uint64_t kind = random.below(at++, 3);
+      if (kind == 0) mutated[place] = static_cast<char>(random.below(at++, 256));
+      if (kind == 1) mutated.erase(place, 1 + random.below(at++, 8));
+      if (kind == 2) mutated.insert(place, mutated.substr(place, 1 + random.below(at++, 8)));
+    }
+    const Result<ImportedModel> model = import_onnx(mutated, "", options);
+    if (model.ok()) EXPECT_TRUE(check_graph(model->graph).ok());
+  }
 }
 
 TEST(Hostile, FilesThatAreNone) {

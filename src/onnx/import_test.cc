@@ -129,8 +129,9 @@ TEST(Import, AttributesThatAreNotKnown) {
   set(node, "__somebody's", 1);  // ONNX leaves these alone
   EXPECT_EQ(error_of(read(model)), "");
   set(node, "axes", 1);
-  EXPECT_EQ(error_of(read(model)),
-            "node node_y (Softmax): attribute 'axes' has no place in a graph; did you mean 'axis'?");
+  EXPECT_EQ(
+      error_of(read(model)),
+      "node node_y (Softmax): attribute 'axes' has no place in a graph; did you mean 'axis'?");
 }
 
 TEST(Import, FunctionsAreWrittenOut) {

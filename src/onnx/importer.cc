@@ -17,7 +17,7 @@ namespace gradstone::onnx_io {
 namespace {
 
 // A file of a few lines can call functions that call functions, or loop for ever.
-constexpr std::int64_t kMostSteps = 200'000;
+constexpr std::int64_t kMostSteps = 100'000;
 
 std::string node_label(const onnx::NodeProto& node) {
   if (!node.name().empty()) return printable_name(node.name());

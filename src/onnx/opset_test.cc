@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <onnx/version_converter/convert.h>
 
+#include <cmath>
 #include <functional>
 
 #include "kernels/evaluate.h"
@@ -20,7 +21,8 @@ std::vector<float> outputs(const ImportedModel& model, const std::map<std::strin
   std::map<std::string, Tensor> values = model.weights;
   for (const auto& [name, value] : feeds) values.insert_or_assign(name, value);
   std::vector<float> numbers;
-  for (const Tensor& tensor : kernels::evaluate(model.graph, values).value()) {
+  const std::vector<Tensor> tensors = kernels::evaluate(model.graph, values).value();
+  for (const Tensor& tensor : tensors) {
     for (std::int64_t i = 0; i < tensor.type().elements(); ++i) {
       numbers.push_back(static_cast<float>(element_as_double(tensor.ref(), i)));
     }
@@ -126,9 +128,8 @@ TEST(Opsets, UpsampleRepeats) {
   model.input("x", {1, 1, 1, 2}).output("y");
   model.initializer("scales", floats({4}, {1, 1, 2, 2}));
   model.node("Upsample", {"x", "scales"}, {"y"});
-  const Result<ImportedModel> imported = read(model);
-  if (find_op("", "Resize") == nullptr) GTEST_SKIP() << "no Resize here";
-  EXPECT_THAT(outputs(imported.value(), {{"x", floats({1, 1, 1, 2}, {1, 5})}}),
+  const ImportedModel imported = read(model).value();
+  EXPECT_THAT(outputs(imported, {{"x", floats({1, 1, 1, 2}, {1, 5})}}),
               ElementsAre(1, 1, 5, 5, 1, 1, 5, 5));
 }
 

@@ -94,7 +94,7 @@ inline void set(onnx::NodeProto& node, const std::string& name, const char* valu
   attribute->set_s(value);
 }
 inline void set(onnx::NodeProto& node, const std::string& name,
-                const std::vector<std::int64_t>& values) {
+                std::initializer_list<std::int64_t> values) {
   onnx::AttributeProto* attribute = node.add_attribute();
   attribute->set_name(name);
   attribute->set_type(onnx::AttributeProto_AttributeType_INTS);
