@@ -11,7 +11,7 @@ cd "$(dirname "$0")"
   "$gradstone" list metrics --format md
 } >metrics.md
 {
-  printf '# Operators\n\nWhat a graph is made of: ONNX operators (opset 17), and the operators of our own domain that backward passes are\n'
-  printf 'made of (`src/graph/gradient_ops.h`). Printed from the operator table by `docs/update.sh`.\n\n'
+  printf '# Operators\n\nWhat a graph is made of: ONNX operators (opset 17), and the operators of our own domain: those for\n'
+  printf 'workloads (own-operators.md) and those that backward passes are made of (`src/graph/gradient_ops.h`). Printed from the operator table by `docs/update.sh`.\n\n'
   "$gradstone" list operators --format md
 } >operators.md

@@ -93,7 +93,8 @@ Result<Table> list_operators(const Options&) {
       attributes += (attributes.empty() ? "" : ", ") + std::string(attribute.name);
     }
     table.rows.push_back({op.name, op.domain.empty() ? "onnx" : op.domain, attributes,
-                          op.gradient != nullptr ? "yes" : "no", op.summary});
+                          op.gradient != nullptr || op.expand != nullptr ? "yes" : "no",
+                          op.summary});
   }
   return table;
 }
