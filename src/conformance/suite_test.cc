@@ -63,6 +63,11 @@ TEST_F(SuiteTest, TheReferencePasses) {
   }
 }
 
+TEST_F(SuiteTest, SaysWhereTheEngineHasNothingToDo) {
+  EXPECT_EQ(run("reference", "node/test_shape").at(0).message, "the import computes all of it");
+  EXPECT_EQ(run("reference", "node/test_relu").at(0).message, "");
+}
+
 TEST_F(SuiteTest, AnEngineThatComputesZerosIsWrong) {
   const auto results = run("null", "node/test_sigmoid*,optimizer/sgd");
   ASSERT_THAT(names(results), ElementsAre("node/test_sigmoid", "node/test_sigmoid/gradient",
