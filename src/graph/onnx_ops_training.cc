@@ -11,6 +11,8 @@ namespace {
 using enum AttributeKind;
 using Names = std::vector<std::string>;
 
+constexpr double kEpsilon = 1e-6;  // where the attribute is absent, of Adagrad and Adam
+
 // The gradient of y with respect to each of xs. That the names are values of the graph is for
 // expand_gradients to check.
 OutputTypes infer_gradient(const NodeContext& context) {
@@ -149,7 +151,7 @@ Status expand_adagrad(ExpansionBuilder& b) {
   return expand_optimizer(b, [&](const Update& u) {
     const std::string g = u.gradient();
     const std::string h = b.add(u.state(0), b.mul(g, g));
-    const std::string scale = b.offset(square_root(b, h), u.number("epsilon", 0.0));
+    const std::string scale = b.offset(square_root(b, h), u.number("epsilon", kEpsilon));
     u.set(0, b.sub(u.x(), b.div(b.mul(u.scalar(rate), g), scale)));
     u.set(1, h);
   });
@@ -189,7 +191,7 @@ Status expand_adam(ExpansionBuilder& b) {
     const std::string g = u.gradient();
     const std::string v = b.add(b.scale(u.state(0), alpha), b.scale(g, 1 - alpha));
     const std::string h = b.add(b.scale(u.state(1), beta), b.scale(b.mul(g, g), 1 - beta));
-    const std::string scale = b.offset(square_root(b, h), u.number("epsilon", 0.0));
+    const std::string scale = b.offset(square_root(b, h), u.number("epsilon", kEpsilon));
     const std::string x = b.sub(u.x(), b.div(b.mul(u.scalar(rate), v), scale));
     u.set(0, b.scale(x, 1 - u.number("norm_coefficient_post", 0.0)));
     u.set(1, v);
@@ -201,7 +203,9 @@ Status expand_adam(ExpansionBuilder& b) {
 std::int64_t optimizer_flops(const NodeContext& context, std::span<const TensorType> outputs) {
   const Group group = group_of(context.node);
   const Node& node = context.node;
-  const auto is_set = [&](std::string_view name) { return attribute_or(node, name, 0.0) != 0; };
+  const auto is_set = [&](std::string_view name) {
+    return attribute_or(node, name, name == "epsilon" ? kEpsilon : 0.0) != 0;
+  };
   std::int64_t each = is_set("norm_coefficient") ? 2 : 0;
   if (node.op == "Adagrad") each += 6 + (is_set("epsilon") ? 1 : 0);
   if (node.op == "Momentum") each += attribute_or(node, "mode", "standard") == "nesterov" ? 7 : 5;

@@ -243,7 +243,7 @@ TEST(OptimizerNode, Adagrad) {
   });
   expect_updates(run_optimizer("Adagrad", {}, 3), "xh", [](Update u) {
     const double h = u.h + u.g * u.g;
-    return Update{u.x - 0.1 * u.g / std::sqrt(h), u.g, 0, h};
+    return Update{u.x - 0.1 * u.g / (std::sqrt(h) + 1e-6), u.g, 0, h};
   });
 }
 
@@ -279,7 +279,7 @@ TEST(OptimizerNode, Adam) {
   }
   expect_updates(run_optimizer("Adam", {}, 1), "xvh", [](Update u) {
     const double v = 0.9 * u.v + 0.1 * u.g, h = 0.999 * u.h + 0.001 * u.g * u.g;
-    return Update{u.x - 0.1 * std::sqrt(0.001) / 0.1 * v / std::sqrt(h), u.g, v, h};
+    return Update{u.x - 0.1 * std::sqrt(0.001) / 0.1 * v / (std::sqrt(h) + 1e-6), u.g, v, h};
   });
 }
 
