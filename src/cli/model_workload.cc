@@ -240,6 +240,7 @@ Result<ModelWorkload> load_model_workload(const ModelOptions& options, const std
   const ImportedModel model = TRY(reader->import(size.recipe.batch));
   const Graph graph = TRY(with_loss(model.graph, reader->loss));
   const ValueTypes types = TRY(check_graph(graph));
+  TRY(check_recipe(size.recipe, graph));  // such as a pattern that matches nothing
   Shape sample = graph.find_input(kImageInput)->type.shape;
   sample.erase(sample.begin());
   size.input.classes = types.find(kLogitsValue)->second.shape[1];
