@@ -290,11 +290,11 @@ const std::vector<Lowering>& tensor_lowerings() {
 
 const Lowering* find_lowering(const Node& node) {
   using Rows = const std::vector<Lowering>& (*)();
-  static constexpr Rows kOnnx[] = {window_lowerings,    tensor_lowerings, elementwise_lowerings,
-                                   reduction_lowerings, layout_lowerings, sequence_lowerings,
-                                   sampling_lowerings};
+  static constexpr Rows kOnnx[] = {window_lowerings,   tensor_lowerings,    elementwise_lowerings,
+                                   layout_lowerings,   reduction_lowerings, sampling_lowerings,
+                                   sequence_lowerings, host_lowerings};
   static constexpr Rows kOwn[] = {gradient_lowerings, own_sampling_lowerings,
-                                  own_sequence_lowerings};
+                                  own_sequence_lowerings, own_host_lowerings};
   std::span<const Rows> tables;
   if (node.domain.empty()) tables = kOnnx;
   if (node.domain == kGradstoneDomain) tables = kOwn;
