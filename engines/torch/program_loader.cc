@@ -3,12 +3,11 @@
 // for every value, who reads it last, and a step for every node.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "engines/torch/program.h"
 #include "engines/torch/support.h"
-#include "graph/expansion.h"
+#include "graph/gradient_nodes.h"
 #include "graph/host_function.h"
 #include "graph/node_rules.h"
 
@@ -53,8 +52,7 @@ class ProgramLoader {
 
   // Expansions may bring in operators that this engine lacks in turn.
   Status expand_what_is_lacking() {
-    take_graph({spec_.graph, std::vector<std::size_t>(spec_.graph.nodes.size())});
-    std::iota(origin_.begin(), origin_.end(), 0);
+    take_graph(TRY(expand_gradients(spec_.graph).within(program_.contract_.place())));
     for (;;) {
       types_ = TRY(check_graph(graph_));
       std::set<std::string> lacking;

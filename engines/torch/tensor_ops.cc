@@ -227,7 +227,8 @@ struct LogLikelihood {
   at::Tensor operator()(at::Tensor* v, const at::Tensor& log_probabilities) const {
     const at::Tensor given = v[labels].to(at::kLong);
     if (!weight_wanted(v)) {
-      return at::nll_loss_nd(log_probabilities, given, v[weight], reduction, ignored);
+      // Its backward pass fails on a transposed view.
+      return at::nll_loss_nd(log_probabilities.contiguous(), given, v[weight], reduction, ignored);
     }
     const at::Tensor counted = given.ne(ignored);
     const at::Tensor classes = given.mul(counted);
