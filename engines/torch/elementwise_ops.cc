@@ -173,6 +173,12 @@ Result<Step> lower_hard_sigmoid(const LoweringContext& context) {
   return unary(context, [=](const at::Tensor& x) { return at::hardtanh(x * alpha + beta, 0, 1); });
 }
 
+// The second derivative of at::hardswish is good to float32 only.
+Result<Step> lower_hard_swish(const LoweringContext& context) {
+  if (context.input_type(0).dtype == DType::kFloat32) return lower_unary<at::hardswish>(context);
+  return unary(context, [](const at::Tensor& x) { return x * at::hardtanh(x / 6 + 0.5, 0, 1); });
+}
+
 // Slopes that ATen's own can express are one for all or one a channel.
 Result<Step> lower_prelu(const LoweringContext& context) {
   const Shape &x = context.input_shape(0), &slope = context.input_shape(1);
@@ -289,7 +295,7 @@ std::vector<Lowering> activations() {
       {"Softplus", lower_softplus},
       {"Softsign", lower_softsign},
       {"HardSigmoid", lower_hard_sigmoid},
-      {"HardSwish", lower_unary<at::hardswish>},
+      {"HardSwish", lower_hard_swish},
       {"Mish", lower_unary<at::mish>},
       {"Clip", lower_clip},
   };

@@ -19,12 +19,13 @@ namespace {
 
 class TorchBundle : public Bundle {
  public:
-  explicit TorchBundle(std::shared_ptr<Profiler> profiler) : profiler_(std::move(profiler)) {}
+  TorchBundle(std::shared_ptr<Profiler> profiler, const HostFunctions* host_functions)
+      : profiler_(std::move(profiler)), host_functions_(host_functions) {}
 
   Status load(const BundleSpec& spec) {
     for (const ProgramSpec& program : spec.programs) {
       const Status status = guarded([&]() -> Status {
-        programs_.push_back(TRY(Program::load(program, variables_)));
+        programs_.push_back(TRY(Program::load(program, variables_, host_functions_)));
         return {};
       });
       if (!status.ok()) return status;
@@ -67,13 +68,14 @@ class TorchBundle : public Bundle {
 
  private:
   std::shared_ptr<Profiler> profiler_;
+  const HostFunctions* host_functions_;
   VariableTable variables_ = make_variables();
   std::vector<Program> programs_;
 };
 
 class TorchEngine : public Engine {
  public:
-  TorchEngine() {
+  explicit TorchEngine(const HostFunctions* host_functions) : host_functions_(host_functions) {
     description_.name = "torch";
     description_.version = GRADSTONE_TORCH_VERSION;
     description_.dtypes = {DType::kFloat32, DType::kFloat64};
@@ -90,7 +92,7 @@ class TorchEngine : public Engine {
   const EngineDescription& describe() const override { return description_; }
 
   Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec) override {
-    auto bundle = std::make_unique<TorchBundle>(profiler_);
+    auto bundle = std::make_unique<TorchBundle>(profiler_, host_functions_);
     TRY(bundle->load(spec));
     return std::unique_ptr<Bundle>(std::move(bundle));
   }
@@ -106,6 +108,7 @@ class TorchEngine : public Engine {
 
  private:
   EngineDescription description_;
+  const HostFunctions* host_functions_;
   std::shared_ptr<Profiler> profiler_ = std::make_shared<Profiler>();
 };
 
@@ -143,7 +146,7 @@ Result<std::unique_ptr<Engine>> make_engine(const EngineOptions& options) {
     at::manual_seed(options.seed);
     return {};
   }));
-  return std::unique_ptr<Engine>(std::make_unique<TorchEngine>());
+  return std::unique_ptr<Engine>(std::make_unique<TorchEngine>(options.host_functions));
 }
 
 }  // namespace gradstone

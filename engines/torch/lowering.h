@@ -11,6 +11,10 @@
 #include "engines/torch/aten.h"
 #include "graph/op_table.h"
 
+namespace gradstone {
+class HostFunctions;  // graph/host_function.h
+}
+
 namespace gradstone::torch_engine {
 
 // All values of a program have a slot of one array. Slot 0 always holds the undefined tensor: an
@@ -31,6 +35,7 @@ struct LoweringContext {
   bool may_overwrite_first = false;
   // Batch norm: its running outputs go nowhere but to the state updates of the weights it reads.
   bool running_in_place = false;
+  const HostFunctions* host_functions = nullptr;  // of Host nodes; never null for one
 
   const Node& node() const { return rules.node; }
   Slot input(std::size_t i) const { return i < inputs.size() ? inputs[i] : kAbsent; }
@@ -51,6 +56,7 @@ const Lowering* find_lowering(const Node& node);
 
 // The rows by family, one file each: <family>_ops.cc. First ONNX's, then those of domain "gradstone".
 const std::vector<Lowering>& elementwise_lowerings();
+const std::vector<Lowering>& host_lowerings();
 const std::vector<Lowering>& layout_lowerings();
 const std::vector<Lowering>& reduction_lowerings();
 const std::vector<Lowering>& sampling_lowerings();
@@ -58,6 +64,7 @@ const std::vector<Lowering>& sequence_lowerings();
 const std::vector<Lowering>& tensor_lowerings();
 const std::vector<Lowering>& window_lowerings();
 const std::vector<Lowering>& gradient_lowerings();
+const std::vector<Lowering>& own_host_lowerings();
 const std::vector<Lowering>& own_sampling_lowerings();
 const std::vector<Lowering>& own_sequence_lowerings();
 

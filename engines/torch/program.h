@@ -18,7 +18,9 @@ namespace gradstone::torch_engine {
 class Program {
  public:
   // Errors name program, node and operator; unsupported for an operator that this engine lacks.
-  static Result<Program> load(const ProgramSpec& spec, VariableTable& variables);
+  // `host_functions`, those of Host nodes, may be null and must outlive the program.
+  static Result<Program> load(const ProgramSpec& spec, VariableTable& variables,
+                              const HostFunctions* host_functions);
 
   // What RunRequest says. All is done and fetched when it returns. Throws what the framework
   // throws, with `place` telling where it was.

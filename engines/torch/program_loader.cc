@@ -3,12 +3,12 @@
 // for every value, who reads it last, and a step for every node.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "engines/torch/program.h"
 #include "engines/torch/support.h"
-#include "graph/expansion.h"
+#include "graph/gradient_nodes.h"
+#include "graph/host_function.h"
 #include "graph/node_rules.h"
 
 namespace gradstone::torch_engine {
@@ -22,11 +22,14 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 class ProgramLoader {
  public:
-  ProgramLoader(const ProgramSpec& spec, VariableTable& variables)
-      : spec_(spec), variables_(variables) {}
+  ProgramLoader(const ProgramSpec& spec, VariableTable& variables,
+                const HostFunctions* host_functions)
+      : spec_(spec), variables_(variables), host_functions_(host_functions) {}
 
   Result<Program> load() {
-    program_.contract_ = TRY(contract_of(spec_, TRY(check_graph(spec_.graph))));
+    const ValueTypes types = TRY(check_graph(spec_.graph));
+    program_.contract_ = TRY(contract_of(spec_, types));
+    TRY((host_functions_ ? *host_functions_ : HostFunctions()).check(spec_.graph, types));
     TRY(expand_what_is_lacking());
     count_readers();
     TRY(place_leaves());
@@ -49,8 +52,7 @@ class ProgramLoader {
 
   // Expansions may bring in operators that this engine lacks in turn.
   Status expand_what_is_lacking() {
-    take_graph({spec_.graph, std::vector<std::size_t>(spec_.graph.nodes.size())});
-    std::iota(origin_.begin(), origin_.end(), 0);
+    take_graph(TRY(expand_gradients(spec_.graph).within(program_.contract_.place())));
     for (;;) {
       types_ = TRY(check_graph(graph_));
       std::set<std::string> lacking;
@@ -175,6 +177,7 @@ class ProgramLoader {
     LoweringContext context{inputs.context(), {}, {}, TRY(infer_node(node, types_, constants_))};
     for (const std::string& input : node.inputs) context.inputs.push_back(slot_of(input));
     for (const std::string& output : node.outputs) context.outputs.push_back(slot_of(output));
+    context.host_functions = host_functions_;
     context.may_overwrite_first = may_overwrite_first(context);
     if (node.op == "BatchNormalization") context.running_in_place = takes_running(context);
     return lowering.lower(context);
@@ -262,6 +265,7 @@ class ProgramLoader {
 
   const ProgramSpec& spec_;
   VariableTable& variables_;
+  const HostFunctions* host_functions_;
   Graph graph_;                      // expanded
   std::vector<std::size_t> origin_;  // for each of its nodes the node of the program's graph
   ValueTypes types_;
@@ -272,8 +276,9 @@ class ProgramLoader {
   Program program_;
 };
 
-Result<Program> Program::load(const ProgramSpec& spec, VariableTable& variables) {
-  return ProgramLoader(spec, variables).load();
+Result<Program> Program::load(const ProgramSpec& spec, VariableTable& variables,
+                              const HostFunctions* host_functions) {
+  return ProgramLoader(spec, variables, host_functions).load();
 }
 
 }  // namespace gradstone::torch_engine

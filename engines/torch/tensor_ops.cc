@@ -227,7 +227,8 @@ struct LogLikelihood {
   at::Tensor operator()(at::Tensor* v, const at::Tensor& log_probabilities) const {
     const at::Tensor given = v[labels].to(at::kLong);
     if (!weight_wanted(v)) {
-      return at::nll_loss_nd(log_probabilities, given, v[weight], reduction, ignored);
+      // Its backward pass fails on a transposed view.
+      return at::nll_loss_nd(log_probabilities.contiguous(), given, v[weight], reduction, ignored);
     }
     const at::Tensor counted = given.ne(ignored);
     const at::Tensor classes = given.mul(counted);
@@ -290,11 +291,11 @@ const std::vector<Lowering>& tensor_lowerings() {
 
 const Lowering* find_lowering(const Node& node) {
   using Rows = const std::vector<Lowering>& (*)();
-  static constexpr Rows kOnnx[] = {window_lowerings,    tensor_lowerings, elementwise_lowerings,
-                                   reduction_lowerings, layout_lowerings, sequence_lowerings,
-                                   sampling_lowerings};
+  static constexpr Rows kOnnx[] = {window_lowerings,   tensor_lowerings,    elementwise_lowerings,
+                                   layout_lowerings,   reduction_lowerings, sampling_lowerings,
+                                   sequence_lowerings, host_lowerings};
   static constexpr Rows kOwn[] = {gradient_lowerings, own_sampling_lowerings,
-                                  own_sequence_lowerings};
+                                  own_sequence_lowerings, own_host_lowerings};
   std::span<const Rows> tables;
   if (node.domain.empty()) tables = kOnnx;
   if (node.domain == kGradstoneDomain) tables = kOwn;
