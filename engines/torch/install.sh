@@ -19,7 +19,10 @@ case $version in
   *) echo "usage: $0 2.15.0" >&2; exit 2 ;;
 esac
 
-root=${GRADSTONE_HOME:-$HOME/.local/share/gradstone}/frameworks/torch
+# Where gradstone looks too (src/base/files.h): $GRADSTONE_HOME, $XDG_DATA_HOME/gradstone, ~/.local/share/gradstone.
+data=${XDG_DATA_HOME:-}
+[[ $data == /* ]] || data=$HOME/.local/share
+root=${GRADSTONE_HOME:-$data/gradstone}/frameworks/torch
 target=$root/$version
 if [[ -e $target ]]; then
   echo "torch $version is already in $target"

@@ -14,9 +14,19 @@ namespace {
 namespace names = sample_names;
 using Value = std::optional<MetricValue>;
 
-// The unit is filled in from the row.
+// Below so many windows or epochs Student's t makes an interval that tells nothing; a worker measures
+// as many windows at least.
+constexpr std::size_t kLeastForInterval = 5;
+
+// The unit is filled in from the row. No figure with an interval can be negative.
 Value figure(const Estimate& estimate) {
-  return MetricValue{estimate.value, "", estimate.low, estimate.high};
+  std::optional<double> low = estimate.low;
+  if (low) *low = std::max(*low, std::min(estimate.value, 0.0));
+  return MetricValue{estimate.value, "", low, estimate.high};
+}
+Value figure_of(Estimate estimate, std::size_t count) {
+  if (count < kLeastForInterval) estimate.low = estimate.high = std::nullopt;
+  return figure(estimate);
 }
 Value figure(double value) { return MetricValue{value, "", {}, {}}; }
 
@@ -47,7 +57,7 @@ Value throughput(const RunRecord& record) {
   const auto counts = samples_of(record, names::kWindowSamples);
   const auto seconds = samples_of(record, names::kWindowSeconds);
   if (counts.empty() || counts.size() != seconds.size()) return std::nullopt;
-  return figure(ratio_estimate(counts, seconds));
+  return figure_of(ratio_estimate(counts, seconds), counts.size());
 }
 
 Value step_time(const RunRecord& record) {
@@ -67,7 +77,7 @@ Value input_wait(const RunRecord& record) {
   const auto waits = samples_of(record, names::kInputWait);
   const auto seconds = samples_of(record, names::kWindowSeconds);
   if (waits.empty() || waits.size() != seconds.size()) return std::nullopt;
-  return figure(ratio_estimate(waits, seconds));
+  return figure_of(ratio_estimate(waits, seconds), waits.size());
 }
 
 Value final_loss(const RunRecord& record) {
@@ -102,7 +112,7 @@ Value epochs(const RunRecord& record) {
 constexpr std::array kCatalogue = std::to_array<MetricDef>({
     {"throughput", "samples/s", Better::kHigher,
      "training samples a second in the free-running windows: sum of samples over sum of seconds, "
-     "interval by batch means",
+     "interval by batch means, from 5 windows on",
      throughput},
     {"step_time", "s", Better::kLower,
      "median time of one training step in the synchronised window, interval by order statistics",
@@ -122,10 +132,12 @@ constexpr std::array kCatalogue = std::to_array<MetricDef>({
      [](const RunRecord& record) { return first_of(record, names::kFirstStepSeconds); }},
     {"train_time", "s", Better::kLower, "time from the first update to the last",
      [](const RunRecord& record) { return first_of(record, names::kTrainSeconds); }},
-    {"epoch_time", "s", Better::kLower, "mean time of one epoch of training, evaluation left out",
+    {"epoch_time", "s", Better::kLower,
+     "mean time of one epoch of training, evaluation left out; interval by Student's t, from 5 "
+     "epochs on",
      [](const RunRecord& record) {
        const auto samples = samples_of(record, names::kEpochSeconds);
-       return samples.empty() ? std::nullopt : figure(mean_estimate(samples));
+       return samples.empty() ? std::nullopt : figure_of(mean_estimate(samples), samples.size());
      }},
     {"evaluation_time", "s", Better::kLower, "time of the last evaluation on the test split",
      [](const RunRecord& record) { return last_of(record, names::kEvaluationSeconds); }},

@@ -70,13 +70,37 @@ TEST(MetricCatalogue, EachFigureFromItsClosedForm) {
 
 TEST(MetricCatalogue, IntervalsScaleWithTheirFigure) {
   RunRecord record = example();
-  record.samples["window_seconds"] = {2, 1};  // rates 5 and 20
+  record.samples["window_seconds"] = {1, 1, 1, 1, 2};
+  record.samples["window_samples"] = {12, 12, 12, 12, 12};  // 60 in 6 s: 10 a second
+  record.samples["input_wait"] = {0, 0, 0, 0, 0.3};
   compute_metrics(record);
   const MetricValue& rate = record.metrics.at("throughput");
-  // residuals 10 - 20 and 20 - 10: s^2 = 200, sqrt(200 / 2) / 1.5, t(1) = 12.7062
-  EXPECT_NEAR(*rate.high - 10, 12.7062 * 10 / 1.5, 1e-3);
+  // residuals four times 2 and -8: s^2 = 80 / 4, sqrt(20 * 5) / 6, t(4) = 2.776445
+  EXPECT_NEAR(*rate.high - 10, 2.776445 * 10 / 6, 1e-5);
+  EXPECT_NEAR(10 - *rate.low, 2.776445 * 10 / 6, 1e-5);
   EXPECT_DOUBLE_EQ(*record.metrics.at("achieved_flops").high, 300 * *rate.high);
   EXPECT_FALSE(record.metrics.at("step_time").low.has_value());  // too few samples
+}
+
+TEST(MetricCatalogue, AnIntervalIsPossibleOrLeftOut) {
+  RunRecord record = example();
+  record.samples["window_seconds"] = {0.01, 0.01, 0.01, 0.01, 100};
+  record.samples["window_samples"] = {10, 10, 10, 10, 10};
+  record.samples["input_wait"] = {0, 0, 0, 0, 1};
+  record.samples["epoch_seconds"] = {1, 1, 1, 1, 100};
+  compute_metrics(record);
+  for (const char* name : {"throughput", "input_wait", "achieved_flops", "epoch_time"}) {
+    EXPECT_EQ(record.metrics.at(name).low, 0.0) << name;
+    EXPECT_GT(record.metrics.at(name).high, record.metrics.at(name).value) << name;
+  }
+  for (const char* series : {"window_seconds", "window_samples", "input_wait", "epoch_seconds"}) {
+    record.samples[series].pop_back();
+  }
+  compute_metrics(record);
+  for (const char* name : {"throughput", "input_wait", "achieved_flops", "epoch_time"}) {
+    EXPECT_FALSE(record.metrics.at(name).low.has_value()) << name;
+    EXPECT_FALSE(record.metrics.at(name).high.has_value()) << name;
+  }
 }
 
 TEST(MetricCatalogue, NothingComesFromNothing) {

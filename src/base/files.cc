@@ -37,7 +37,21 @@ Status write_all(int fd, std::string_view path, const std::byte* data, std::size
   return {};
 }
 
+// A temporary folder is called kTemporaryStart and kTemporaryRandom characters of mkdtemp, and holds
+// the file kMarker with kMarkerText: by name alone it could be anybody's.
 constexpr std::string_view kTemporaryStart = "gradstone.";
+constexpr std::string_view kTemporaryRandom = "XXXXXX";
+constexpr const char* kMarker = ".gradstone-temporary";
+constexpr std::string_view kMarkerText = "removed by the next gradstone if its owner was killed\n";
+
+bool is_temporary_name(std::string_view name) {
+  if (!name.starts_with(kTemporaryStart)) return false;
+  name.remove_prefix(kTemporaryStart.size());
+  const auto is_random = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  return name.size() == kTemporaryRandom.size() && std::all_of(name.begin(), name.end(), is_random);
+}
 
 // The folder, open and locked; invalid, with errno, where that cannot be.
 Descriptor locked_folder(const std::string& path, int operation) {
@@ -46,20 +60,35 @@ Descriptor locked_folder(const std::string& path, int operation) {
   return folder;
 }
 
-bool is_there(const Descriptor& folder) {
-  struct stat status {};
-  return ::fstat(folder.get(), &status) == 0 && status.st_nlink > 0;
+Status write_marker(const Descriptor& folder, const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const Descriptor marker(::openat(folder.get(), kMarker, kFlags, 0600));
+  if (!marker.valid()) return file_error("write to folder", path);
+  const auto bytes = std::as_bytes(std::span(kMarkerText));
+  return write_all(marker.get(), path, bytes.data(), bytes.size());
 }
 
-// Removes temporary folders that nobody has locked: their owners were killed.
+// Whether this user's Gradstone made it.
+bool is_ours(const Descriptor& folder) {
+  struct stat status {};
+  if (::fstat(folder.get(), &status) != 0 || status.st_uid != ::geteuid()) return false;
+  const Descriptor marker(
+      ::openat(folder.get(), kMarker, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!marker.valid() || ::fstat(marker.get(), &status) != 0) return false;
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  char text[kMarkerText.size()];
+  return ::read(marker.get(), text, sizeof text) == ssize_t{sizeof text} &&
+         std::string_view(text, sizeof text) == kMarkerText;
+}
+
+// Removes temporary folders of ours that nobody has locked: their owners were killed.
 void remove_orphans(const std::string& parent) {
   for (const std::string& name : list_folder(parent)) {
-    if (!name.starts_with(kTemporaryStart)) continue;
+    if (!is_temporary_name(name)) continue;
     const std::string path = parent + "/" + name;
     std::error_code ignored;
-    if (const Descriptor lock = locked_folder(path, LOCK_EX | LOCK_NB); lock.valid()) {
-      std::filesystem::remove_all(path, ignored);
-    }
+    const Descriptor lock = locked_folder(path, LOCK_EX | LOCK_NB);
+    if (lock.valid() && is_ours(lock)) std::filesystem::remove_all(path, ignored);
   }
 }
 
@@ -76,9 +105,18 @@ Error file_error(std::string_view act, std::string_view path) {
                 "': " + std::generic_category().message(code));
 }
 
-Result<std::string> read_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return file_error("read", path);
+Result<Descriptor> open_regular_file(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0) return file_error("read", path);
+  if (S_ISREG(status.st_mode)) return file;
+  return failed("cannot read '" + path +
+                "': " + (S_ISDIR(status.st_mode) ? "a folder" : "a pipe or device") +
+                ", not a regular file");
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const Descriptor file = TRY(open_regular_file(path));
   std::string content;
   char block[1 << 16];
   for (;;) {
@@ -86,6 +124,10 @@ Result<std::string> read_file(const std::string& path) {
     if (got == 0) return content;
     if (got > 0) {
       content.append(block, static_cast<std::size_t>(got));
+      if (content.size() > limit) {
+        return failed("cannot read '" + path + "': longer than " + std::to_string(limit) +
+                      " bytes");
+      }
     } else if (errno != EINTR) {
       return file_error("read", path);
     }
@@ -149,17 +191,29 @@ Status write_file_atomically(const std::string& path, std::string_view content) 
   return file.commit();
 }
 
+namespace {
+
+Error no_temporary_folder(const Error& error) {
+  return failed(error.message + "; name a folder that can be written in TMPDIR");
+}
+
+}  // namespace
+
 Result<TemporaryFolder> TemporaryFolder::create() {
   const std::string parent = environment_or("TMPDIR", "/tmp");
   remove_orphans(parent);
-  for (;;) {
-    std::string path = parent + "/" + std::string(kTemporaryStart) + "XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) return file_error("create folder", path);
-    Descriptor lock = locked_folder(path, LOCK_EX);
-    // Somebody may have taken it for an orphan before it was locked.
-    if (lock.valid() && is_there(lock)) return TemporaryFolder(std::move(path), std::move(lock));
-    if (!lock.valid() && errno != ENOENT) return file_error("lock folder", path);
+  std::string path = parent + "/" + std::string(kTemporaryStart) + std::string(kTemporaryRandom);
+  if (::mkdtemp(path.data()) == nullptr) {
+    return no_temporary_folder(file_error("create folder", path));
   }
+  Descriptor lock = locked_folder(path, LOCK_EX);
+  if (!lock.valid()) return no_temporary_folder(file_error("lock folder", path));
+  TemporaryFolder folder(path, std::move(lock));
+  // Only now could it be taken for an orphan, and now it is locked.
+  if (const Status marked = write_marker(folder.lock_, path); !marked.ok()) {
+    return no_temporary_folder(marked.error());
+  }
+  return folder;
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
@@ -205,8 +259,12 @@ std::string executable_folder() {
 }
 
 std::string user_data_folder() {
-  const std::string home = environment_or("HOME", "/tmp");
-  return environment_or("XDG_DATA_HOME", home + "/.local/share") + "/gradstone";
+  // The XDG base directory specification says to ignore a relative path.
+  if (const std::string data = environment_or("XDG_DATA_HOME", ""); data.starts_with('/')) {
+    return data + "/gradstone";
+  }
+  const std::string home = environment_or("HOME", "");
+  return home.empty() ? "" : home + "/.local/share/gradstone";
 }
 
 std::string gradstone_home() { return environment_or("GRADSTONE_HOME", user_data_folder()); }

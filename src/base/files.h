@@ -38,7 +38,12 @@ class Descriptor {
 // "cannot ACT 'PATH': REASON" for the current errno.
 Error file_error(std::string_view act, std::string_view path);
 
-Result<std::string> read_file(const std::string& path);
+// Open for reading, if it is a regular file. A pipe or device, which could keep the reader waiting or
+// never end, is an error and is not waited for.
+Result<Descriptor> open_regular_file(const std::string& path);
+// Of a regular file. Failed where it is longer than `limit` bytes.
+inline constexpr std::size_t kNoSizeLimit = static_cast<std::size_t>(-1);
+Result<std::string> read_file(const std::string& path, std::size_t limit = kNoSizeLimit);
 Status write_file(const std::string& path, std::string_view content);
 
 // kUnsynced survives the death of every process, but not of the machine: for files that live as long
@@ -67,7 +72,8 @@ class AtomicFile {
 Status write_file_atomically(const std::string& path, std::string_view content);
 
 // A fresh folder in $TMPDIR or /tmp, removed with everything in it at the end of its life. Its
-// owner holds a lock on it; what an owner that was killed has left is removed by the next `create`.
+// owner holds a lock on it and leaves a marker file in it; what an owner that was killed has left is
+// removed by the next `create` of the same user.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> create();
@@ -93,7 +99,8 @@ std::vector<std::string> list_folder(const std::string& path);
 
 std::string environment_or(const char* name, std::string_view fallback);
 std::string executable_folder();  // where this program's file lies, links resolved
-// $XDG_DATA_HOME/gradstone, by default ~/.local/share/gradstone. Not created here.
+// $XDG_DATA_HOME/gradstone, by default ~/.local/share/gradstone; "" where HOME is not set either. Not
+// created here.
 std::string user_data_folder();
 // $GRADSTONE_HOME: what install scripts bring (frameworks, engines); by default user_data_folder().
 std::string gradstone_home();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -35,10 +37,10 @@ bool fits_int64(const Json& json) {
 
 bool is_encoded_number(const Json& json) { return decode_number(json).ok(); }
 
-// Copying and writing recurse, so depth must be bounded before a hostile document is built.
-constexpr int kMaxDepth = 200;
-
-bool nests_too_deep(std::string_view text) {
+// Copying and writing recurse, and keys are looked for one by one, so depth and keys must be bounded
+// before a hostile document is built.
+Status check_bounds(std::string_view text, int max_keys) {
+  std::array<int, kMaxJsonDepth + 1> keys{};  // of what is open, by depth
   int depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -49,18 +51,33 @@ bool nests_too_deep(std::string_view text) {
       continue;
     }
     if (c == '"') in_string = true;
-    if (c == ']' || c == '}') --depth;
-    if ((c == '[' || c == '{') && ++depth > kMaxDepth) return true;
+    if (c == ']' || c == '}') depth = std::max(depth - 1, 0);
+    if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) {
+        return unreadable("not JSON for Gradstone: nested deeper than " +
+                          std::to_string(kMaxJsonDepth));
+      }
+      keys[static_cast<std::size_t>(depth)] = 0;
+    }
+    if (c == ':' && ++keys[static_cast<std::size_t>(depth)] > max_keys) {
+      return unreadable("not JSON for Gradstone: an object of more than " +
+                        std::to_string(max_keys) + " keys");
+    }
   }
-  return false;
+  return {};
 }
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text) {
-  if (nests_too_deep(text)) {
-    return unreadable("not JSON for Gradstone: nested deeper than " + std::to_string(kMaxDepth));
-  }
+bool nests_deeper(const Json& json, int levels) {
+  if (!json.is_structured()) return false;
+  if (levels <= 0) return true;
+  return std::any_of(json.begin(), json.end(),
+                     [&](const Json& element) { return nests_deeper(element, levels - 1); });
+}
+
+Result<Json> parse_json(std::string_view text, int max_keys) {
+  TRY(check_bounds(text, max_keys));
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

@@ -14,8 +14,13 @@ namespace gradstone {
 
 using Json = nlohmann::ordered_json;  // keys keep the order in which they were written
 
-// Parses one document. The error names the byte offset. Refuses nesting deeper than 200.
-Result<Json> parse_json(std::string_view text);
+// Parses one document. The error names the byte offset. Refuses nesting deeper than kMaxJsonDepth and
+// objects of more than `max_keys` keys: a key is looked for among all before it.
+inline constexpr int kMaxJsonDepth = 200;
+inline constexpr int kMaxJsonKeys = 32'768;
+Result<Json> parse_json(std::string_view text, int max_keys = kMaxJsonKeys);
+// Whether arrays and objects lie in one another more than `levels` deep; a plain value is level 0.
+bool nests_deeper(const Json& json, int levels);
 std::string write_json(const Json& json, int indent = -1);
 
 // On the wire and in stored context non-finite numbers are the strings "nan", "inf", "-inf".

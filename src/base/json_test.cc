@@ -25,6 +25,26 @@ TEST(Json, DepthIsBoundedAndBracketsInStringsDoNotCount) {
   EXPECT_TRUE(parse_json("\"\\\"" + std::string(500, '[') + "\"").ok());
 }
 
+TEST(Json, KeysOfOneObjectAreBounded) {
+  const auto object_of = [](int keys) {
+    std::string text = "{\"k\":[{\"a:b\":1},{\"c\":2}]";
+    for (int i = 1; i < keys; ++i) text += ",\"k" + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  EXPECT_TRUE(parse_json(object_of(3), 3).ok());
+  EXPECT_EQ(parse_json(object_of(4), 3).error().message,
+            "not JSON for Gradstone: an object of more than 3 keys");
+  EXPECT_FALSE(parse_json(object_of(kMaxJsonKeys + 1)).ok());
+}
+
+TEST(Json, DepthOfAValueIsCounted) {
+  EXPECT_FALSE(nests_deeper(Json(3), 0));
+  EXPECT_TRUE(nests_deeper(Json::array(), 0));
+  const Json two = parse_json(R"({"a": 1, "b": [2]})").value();
+  EXPECT_FALSE(nests_deeper(two, 2));
+  EXPECT_TRUE(nests_deeper(two, 1));
+}
+
 TEST(Json, ANumberOutOfRangeIsAnError) { EXPECT_FALSE(parse_json("1e999").ok()); }
 
 TEST(Json, ErrorsNameThePlace) {

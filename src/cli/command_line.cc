@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <exception>
+#include <new>
 #include <sstream>
 
 #include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/version.h"
 #include "workloads/registry.h"
@@ -147,8 +150,9 @@ Status check_command(int argc, char** argv) {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv) {
-  fill_standard_descriptors();
+namespace {
+
+int run_commands(int argc, char** argv) {
   if (const Status known = check_command(argc, argv); !known.ok()) {
     return print_error(known.error());
   }
@@ -189,6 +193,21 @@ int run_command_line(int argc, char** argv) {
     return code.ok() ? *code : print_error(code.error());
   }
   return kExitUsage;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  fill_standard_descriptors();
+  ignore_file_size_signal();
+  // Where a library throws, the machine is at an end; what is wrong with the input is a Result.
+  try {
+    return run_commands(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return print_error(failed("no memory left; give the program more, or less to read"));
+  } catch (const std::exception& error) {
+    return print_error(failed(error.what()));
+  }
 }
 
 }  // namespace gradstone

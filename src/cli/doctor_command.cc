@@ -47,8 +47,10 @@ DoctorFacts gather(const std::string& store, const EngineCatalogue& catalogue) {
   facts.machine = read_machine();
   std::this_thread::sleep_for(kStealWindow);
   facts.steal = steal_share(facts.machine.cpu_times, read_cpu_times());
-  facts.store_folder = existing_folder(std::filesystem::absolute(store).parent_path());
-  facts.store_free_bytes = free_disk_bytes(facts.store_folder);
+  if (!store.empty()) {
+    facts.store_folder = existing_folder(std::filesystem::absolute(store).parent_path());
+    facts.store_free_bytes = free_disk_bytes(facts.store_folder);
+  }
   facts.framework_engines = static_cast<int>(
       std::count_if(catalogue.engines().begin(), catalogue.engines().end(),
                     [](const EngineManifest& each) { return each.kind == kFrameworkKind; }));
@@ -95,7 +97,8 @@ std::string findings_text(const DoctorFacts& facts, const EngineCatalogue& catal
 
 Result<int> doctor(const Options& options, const Surroundings& surroundings) {
   TRY(find_report_format(options.format));
-  const std::string store = TRY(chosen_store(options.store));
+  const Result<std::string> chosen = chosen_store(options.store);
+  const std::string store = chosen.ok() ? *chosen : "";
   TRY(check_output(options.output, store));
   const EngineCatalogue catalogue = EngineCatalogue::read(EngineCatalogue::default_folders());
   const DoctorFacts facts = gather(store, catalogue);

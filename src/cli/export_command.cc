@@ -21,7 +21,7 @@ struct Options {
 Result<std::vector<RunRecord>> chosen_records(const Options& options) {
   const std::string path = TRY(chosen_store(options.store));
   TRY(check_output(options.output, path));
-  Store store = TRY(Store::open(path, Store::Mode::kExisting));
+  Store store = TRY(Store::open(path, Store::Mode::kRead));
   if (options.runs.empty()) return store.all();
   std::vector<RunRecord> records;
   for (const std::string& name : options.runs) {
@@ -29,6 +29,7 @@ Result<std::vector<RunRecord>> chosen_records(const Options& options) {
     records.insert(records.end(), std::make_move_iterator(found.begin()),
                    std::make_move_iterator(found.end()));
   }
+  remove_repetitions(records);
   return records;
 }
 

@@ -27,7 +27,7 @@ Result<int> import_files(const Options& options) {
                    std::make_move_iterator(found.end()));
   }
   const std::string path = TRY(chosen_store(options.store));
-  Store store = TRY(Store::open(path, Store::Mode::kCreate));
+  Store store = TRY(Store::open(path, Store::Mode::kWrite));
   const std::size_t added = TRY(store.import(records));
   TRY(emit(
       fmt::format("{} run(s) added to {}, {} already there\n", added, path, records.size() - added),

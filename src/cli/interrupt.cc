@@ -27,4 +27,6 @@ const std::atomic<bool>& watch_interrupts() {
   return interrupted;
 }
 
+void ignore_file_size_signal() { ::signal(SIGXFSZ, SIG_IGN); }
+
 }  // namespace gradstone

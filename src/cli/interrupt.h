@@ -11,4 +11,7 @@ namespace gradstone {
 // other way to reach it.
 const std::atomic<bool>& watch_interrupts();
 
+// A file that reaches the limit on its size (ulimit -f) becomes an error of writing, not the end.
+void ignore_file_size_signal();
+
 }  // namespace gradstone

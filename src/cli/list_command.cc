@@ -57,9 +57,7 @@ Result<Table> list_engines(const Options&) {
   Table table;
   table.columns = {{"engine"}, {"kind"}, {"summary"}, {"executable", false, 1}};
   const EngineCatalogue catalogue = EngineCatalogue::read(EngineCatalogue::default_folders());
-  for (const std::string& problem : catalogue.problems()) {
-    say("gradstone: unusable: " + printable(problem) + "\n");
-  }
+  say_problems(catalogue);
   for (const EngineManifest& engine : catalogue.engines()) {
     table.rows.push_back({to_string(engine), engine.kind, engine.summary, engine.executable});
   }
@@ -107,7 +105,7 @@ Result<Table> list_runs(const Options& options) {
   const std::string path = TRY(chosen_store(options.store));
   // No run yet is an empty list, but a store that was named is wanted.
   if (options.store.empty() && !path_exists(path)) return table;
-  Store store = TRY(Store::open(path, Store::Mode::kExisting));
+  Store store = TRY(Store::open(path, Store::Mode::kRead));
   for (const RunRecord& record : TRY(store.all_figures())) {
     const auto rate = record.metrics.find("throughput");
     table.rows.push_back({record.id, time_text(record.started_ms), record.label, record.workload,

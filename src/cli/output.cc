@@ -36,6 +36,19 @@ bool is_special(const std::string& file) {
   return std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code);
 }
 
+// The file that a symbolic link stands for, also one that is not there yet: the link is to stay.
+std::string behind_links(const std::string& file) {
+  constexpr int kMostLinks = 40;  // as in Linux
+  std::filesystem::path path(file);
+  std::error_code code;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, code); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, code);
+    if (code) break;
+    path = path.parent_path() / target;
+  }
+  return path.string();
+}
+
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code code;
   if (std::filesystem::equivalent(a, b, code)) return true;
@@ -49,7 +62,7 @@ Status check_writable(const std::string& file) {
   std::error_code code;
   if (std::filesystem::is_directory(file, code)) return failed("'" + file + "' is a folder");
   if (!is_special(file)) {
-    TRY(AtomicFile::create(file));
+    TRY(AtomicFile::create(behind_links(file)));
     return {};
   }
   if (::access(file.c_str(), W_OK) != 0) return file_error("write", file);
@@ -60,7 +73,8 @@ Status check_writable(const std::string& file) {
 
 Status emit(std::string_view text, const std::string& file) {
   if (!is_stdout(file)) {
-    return is_special(file) ? write_file(file, text) : write_file_atomically(file, text);
+    const std::string target = behind_links(file);
+    return is_special(target) ? write_file(target, text) : write_file_atomically(target, text);
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     return file_error("write", "standard output");
@@ -80,10 +94,19 @@ void fill_standard_descriptors() {
   }
 }
 
+void say_problems(const EngineCatalogue& engines) {
+  for (const std::string& problem : engines.problems()) {
+    say("gradstone: unusable: " + printable(problem) + "\n");
+  }
+}
+
 Status check_output(const std::string& file, const std::string& store) {
   if (is_stdout(file)) return {};
-  if (same_file(file, store)) {
-    return usage_error("--output: '" + file + "' is the store; name another file");
+  for (const char* end : {"", "-wal", "-shm", "-journal"}) {
+    if (!store.empty() && same_file(file, store + end)) {
+      return usage_error("--output: '" + file + "' is " + (*end == '\0' ? "" : "a part of ") +
+                         "the store; name another file");
+    }
   }
   const Status writable = check_writable(file).within("--output");
   if (writable.ok()) return {};

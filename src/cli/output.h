@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cli/commands.h"
+#include "run/engine_catalogue.h"
 
 namespace gradstone {
 
@@ -19,8 +20,12 @@ void say(std::string_view text);
 // numbers and written to.
 void fill_standard_descriptors();
 
+// A line for each engine of the catalogue that cannot be used.
+void say_problems(const EngineCatalogue& engines);
+
 // Whether `emit` to that file can succeed, before work is done for it: the folder is there and lets
-// a file be made, and the file is not the store itself.
+// a file be made, and the file is not the store itself, nor one that SQLite keeps beside it. ""
+// where there is no store.
 Status check_output(const std::string& file, const std::string& store);
 
 // Width and colours that the environment allows (terminal, COLUMNS, NO_COLOR, TERM=dumb).

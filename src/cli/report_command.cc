@@ -18,14 +18,16 @@ struct Options {
 
 Result<int> report(const Options& options, const Surroundings& surroundings) {
   const ReportFormat* format = TRY(find_report_format(options.format));
-  const std::string store = TRY(chosen_store(options.store));
-  TRY(check_output(options.output, store));
+  const Result<std::string> store = chosen_store(options.store);  // files of records need none
+  TRY(check_output(options.output, store.ok() ? *store : ""));
   std::vector<RunRecord> records;
   for (const std::string& name : options.runs) {
-    std::vector<RunRecord> found = TRY(find_records(name, store));
+    if (!store.ok() && !is_record_file(name)) return store.error();
+    std::vector<RunRecord> found = TRY(find_records(name, store.ok() ? *store : ""));
     records.insert(records.end(), std::make_move_iterator(found.begin()),
                    std::make_move_iterator(found.end()));
   }
+  remove_repetitions(records);
   TRY(emit(format->write(records, surroundings.style), options.output));
   return kExitOk;
 }

@@ -2,6 +2,7 @@
 // Data references: their text, and the table of what can be opened.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "base/suggest.h"
@@ -84,8 +85,11 @@ Error unknown_name(std::string_view name) {
                      (hint.empty() ? "; known are " + known : hint));
 }
 
+// Samples are numbered by 32 bits.
+constexpr std::int64_t kMostCount = std::numeric_limits<std::uint32_t>::max();
+
 Result<std::int64_t> parse_count(std::string_view text) {
-  return parse_integer<std::int64_t>(text, 1);
+  return parse_integer<std::int64_t>(text, 1, kMostCount);
 }
 
 // The text up to `separator`, which is taken off `rest` with it.

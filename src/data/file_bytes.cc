@@ -9,6 +9,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/files.h"
+
 namespace gradstone {
 namespace {
 
@@ -41,8 +43,11 @@ std::string at_byte(std::size_t offset) { return "byte " + std::to_string(offset
 }  // namespace
 
 Result<Bytes> read_file_bytes(const std::string& path, std::size_t limit) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
+  Result<Descriptor> opened = open_regular_file(path);
+  if (!opened.ok()) return unreadable(opened.error().message);
+  const std::unique_ptr<std::FILE, CloseFile> file(::fdopen(opened->get(), "rb"));
   if (!file) return unreadable(path + ": " + std::strerror(errno));
+  (void)opened->release();  // the stream closes it
   Bytes bytes;
   for (;;) {
     const std::size_t old_size = bytes.size();

@@ -183,7 +183,7 @@ TEST(RealData, ReadsCifarFolders) {
   EXPECT_EQ(pixels[100], 102);
   std::filesystem::remove(folder.file("data_batch_4.bin"));
   EXPECT_THAT(open_data({"cifar10", folder.path()}, {}).error().message,
-              HasSubstr("data_batch_4.bin: No such file or directory"));
+              HasSubstr("data_batch_4.bin': No such file or directory"));
 }
 
 TEST(RealData, CifarErrorsNameTheByte) {

@@ -29,7 +29,8 @@ Error channel_error(std::string_view act) {
 Result<ChannelPair> open_channel() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return channel_error("open");
-  return ChannelPair{Channel(ends[0]), Descriptor(ends[1])};
+  return ChannelPair{Channel(ends[0], Channel::kMaxWorkerLine, Channel::kMaxWorkerKeys),
+                     Descriptor(ends[1])};
 }
 
 Status Channel::send(const Json& message) {
@@ -68,10 +69,10 @@ Result<std::optional<Json>> Channel::receive(std::chrono::milliseconds timeout) 
   const std::int64_t deadline = monotonic_ns() + timeout.count() * 1'000'000;
   for (;;) {
     if (const std::optional<std::string> line = take_line()) {
-      return std::optional<Json>(TRY(parse_json(*line).within("channel")));
+      return std::optional<Json>(TRY(parse_json(*line, max_keys_).within("channel")));
     }
-    if (buffer_.size() > kMaxLine) {
-      return unreadable("channel: a line of more than " + std::to_string(kMaxLine) + " bytes");
+    if (buffer_.size() > max_line_) {
+      return unreadable("channel: a line of more than " + std::to_string(max_line_) + " bytes");
     }
     const std::int64_t left_ms = (deadline - monotonic_ns() + 999'999) / 1'000'000;
     const std::int64_t wait_ms =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/tensor_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -49,10 +48,9 @@ class Mapping {
 };
 
 Result<Mapping> map_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file = TRY(open_regular_file(path));
   struct stat status {};
-  if (!file.valid() || ::fstat(file.get(), &status) != 0) return file_error("read", path);
-  if (!S_ISREG(status.st_mode)) return unreadable("tensor file '" + path + "': not a file");
+  if (::fstat(file.get(), &status) != 0) return file_error("read", path);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return unreadable("tensor file '" + path + "': empty");
   void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);

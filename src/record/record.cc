@@ -10,6 +10,9 @@ namespace gradstone {
 namespace {
 
 constexpr std::string_view kSchema = "gradstone/1";
+// A document of records wraps a context in a few levels more, and must be read again.
+constexpr int kMaxContextLevels = 150;
+static_assert(kMaxContextLevels + 10 < kMaxJsonDepth);
 
 struct OutcomeName {
   Outcome outcome;
@@ -115,7 +118,11 @@ Status read_figures(const Json& json, RunRecord& record) {
       record.samples[name] = TRY(series_from_json(series, name));
     }
   }
-  if (json.contains("context")) record.context = json["context"];
+  if (!json.contains("context")) return {};
+  record.context = json["context"];
+  if (nests_deeper(record.context, kMaxContextLevels)) {
+    return unreadable("key 'context': nested deeper than " + std::to_string(kMaxContextLevels));
+  }
   return {};
 }
 
@@ -184,6 +191,9 @@ Result<std::vector<RunRecord>> records_from_json(const Json& json) {
   if (schema != kSchema) {
     return unreadable("schema '" + schema + "': this Gradstone reads '" + std::string(kSchema) +
                       "'");
+  }
+  if (!json.contains("records") && json.contains("run")) {  // a line of `--format jsonl`
+    return std::vector<RunRecord>{TRY(record_from_json(json))};
   }
   const Json list = TRY(member(json, "records"));
   if (!list.is_array()) return unreadable("key 'records': expected an array");

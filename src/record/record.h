@@ -36,7 +36,7 @@ struct MetricValue {
 };
 
 struct RunRecord {
-  std::string id;     // "20261130-093512-3fa9c1": unique, sorts by start
+  std::string id;     // "20261130-093512-3fa9c1": unique, sorts by the second of its start
   std::string plan;   // id of the command that made it
   std::string label;  // as given by --label
   std::string workload, size,
@@ -64,6 +64,7 @@ struct RunRecord {
 Json to_json(const RunRecord& record);
 Result<RunRecord> record_from_json(const Json& json);
 Json records_to_json(const std::vector<RunRecord>& records);
+// Of a document of records, or of one record as `--format jsonl` writes it on a line.
 Result<std::vector<RunRecord>> records_from_json(const Json& json);
 
 }  // namespace gradstone

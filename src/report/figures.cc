@@ -35,7 +35,7 @@ std::string digits(double value) {
   const double size = std::abs(value);
   if (value == std::floor(value) && size < 1e15)
     return fmt::format("{}", static_cast<std::int64_t>(value));
-  if (size >= 1000) return fmt::format("{:.0f}", value);
+  if (size >= 1000 && size < 1e15) return fmt::format("{:.0f}", value);
   if (size != 0 && size < 1e-4) return fmt::format("{:.3g}", value);
   return fmt::format("{:.4g}", value);
 }
@@ -47,6 +47,13 @@ std::string scaled(double value, const std::array<Scale, kCount>& scales, std::s
     return digits(value / scale.divisor) + " " + std::string(scale.prefix) + std::string(unit);
   }
   return digits(value);
+}
+
+// Two significant digits, without an exponent where a person would not use one.
+std::string two_digits(double value) {
+  if (value < 100 || value >= 1e6) return fmt::format("{:.2g}", value);
+  const double step = std::pow(10, std::floor(std::log10(value)) - 1);
+  return fmt::format("{:.0f}", std::round(value / step) * step);
 }
 
 std::string separated(double value) {
@@ -80,7 +87,7 @@ std::string spread_text(const MetricValue& metric) {
   const double half = std::max(metric.value - *metric.low, *metric.high - metric.value);
   const double percent = 100 * half / std::abs(metric.value);
   if (!std::isfinite(percent)) return "";
-  return fmt::format(" ±{:.2g}%", percent);
+  return " ±" + two_digits(percent) + "%";
 }
 
 std::string interval_text(const MetricValue& metric) {

@@ -12,9 +12,8 @@ constexpr std::string_view kReset = "\x1b[0m";
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::size_t kGap = 2;
 
-std::string with_separators(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  const int first = value < 0 ? 1 : 0;
+std::string with_separators(std::string digits) {
+  const int first = digits.starts_with('-') ? 1 : 0;
   for (int place = static_cast<int>(digits.size()) - 3; place > first; place -= 3) {
     digits.insert(static_cast<std::size_t>(place), ",");
   }
@@ -27,8 +26,9 @@ std::string cell_text(const Json& cell, bool plain) {
   if (cell.is_string()) return cell.get<std::string>();
   if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
   if (cell.is_number_integer()) {
-    const auto value = cell.get<std::int64_t>();
-    return plain ? std::to_string(value) : with_separators(value);
+    const std::string digits = cell.is_number_unsigned() ? std::to_string(cell.get<std::uint64_t>())
+                                                         : std::to_string(cell.get<std::int64_t>());
+    return plain ? digits : with_separators(digits);
   }
   if (cell.is_number()) {
     return plain ? fmt::format("{}", cell.get<double>())

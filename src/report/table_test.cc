@@ -15,6 +15,18 @@ Table example() {
   return table;
 }
 
+TEST(Table, WholeNumbersOf64BitsAreTold) {
+  Table table;
+  table.columns = {{"n", true}};
+  for (const Json& cell : {Json(18446744073709551615ull), Json(-1234567)}) {
+    table.rows.emplace_back(1, cell);
+  }
+  EXPECT_EQ(table_csv(table), "n\n18446744073709551615\n-1234567\n");
+  const std::string text = table_text(table, {});
+  EXPECT_NE(text.find("18,446,744,073,709,551,615"), std::string::npos) << text;
+  EXPECT_NE(text.find("-1,234,567"), std::string::npos) << text;
+}
+
 TEST(Printable, LeavesTextAndTakesWhatPlaysWithTheTerminal) {
   EXPECT_EQ(printable("na\u00efve \u20ac \U0001F600"), "na\u00efve \u20ac \U0001F600");
   EXPECT_EQ(printable("a\x1b[2Jb\nc\x7f"

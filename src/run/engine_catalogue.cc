@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/engine_catalogue.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+#include <system_error>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -12,6 +19,8 @@ namespace {
 
 constexpr std::string_view kManifestStart = "engine-";
 constexpr std::string_view kManifestEnd = ".json";
+constexpr std::string_view kAll = "all";
+constexpr std::size_t kMostManifestBytes = 1 << 20;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -36,8 +45,9 @@ int compare_parts(std::string_view left, std::string_view right) {
 
 Result<EngineManifest> read_manifest(const std::string& folder, const std::string& file) {
   const std::string path = folder + "/" + file;
-  const Json json = TRY(parse_json(TRY(read_file(path))).within(path));
+  const Json json = TRY(parse_json(TRY(read_file(path, kMostManifestBytes))).within(path));
   EngineManifest engine;
+  engine.manifest = path;
   engine.name = TRY(string_member(json, "name").within(path));
   engine.version = TRY(string_member(json, "version").within(path));
   engine.kind = TRY(string_member(json, "kind").within(path));
@@ -48,6 +58,25 @@ Result<EngineManifest> read_manifest(const std::string& folder, const std::strin
     return unreadable(path + ": 'name' and 'executable' must not be empty");
   }
   return engine;
+}
+
+// A reference is NAME[@VERSION][:ARGUMENT], references are joined by commas, and `all` is a word.
+bool can_be_chosen(const EngineManifest& engine) {
+  const auto is_plain = [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("._+-").find(c) != std::string_view::npos;
+  };
+  const std::string text = engine.name + engine.version;
+  return engine.name != kAll && std::all_of(text.begin(), text.end(), is_plain) &&
+         !text.starts_with('-');
+}
+
+// Why the executable cannot be started; "" where it seems that it can.
+std::string fault_of(const std::string& executable) {
+  struct stat status {};
+  if (::stat(executable.c_str(), &status) != 0) return std::generic_category().message(errno);
+  if (!S_ISREG(status.st_mode)) return "not a regular file";
+  return ::access(executable.c_str(), X_OK) == 0 ? "" : std::generic_category().message(errno);
 }
 
 bool is_manifest(std::string_view file) {
@@ -90,35 +119,61 @@ bool version_less(std::string_view left, std::string_view right) {
 
 EngineCatalogue EngineCatalogue::read(const std::vector<std::string>& folders) {
   EngineCatalogue catalogue;
-  std::vector<EngineManifest>& engines = catalogue.engines_;
+  std::set<std::filesystem::path> seen;  // the same folder may go by two names
   for (const std::string& folder : folders) {
+    std::error_code code;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(folder, code);
+    if (!code && !seen.insert(place).second) continue;
     for (const std::string& file : list_folder(folder)) {
-      if (!is_manifest(file)) continue;
-      Result<EngineManifest> engine = read_manifest(folder, file);
-      if (!engine.ok()) {
-        catalogue.problems_.push_back(engine.error().message);
-        continue;
-      }
-      const bool known = std::any_of(
-          engines.begin(), engines.end(),
-          [&](const EngineManifest& other) { return to_string(other) == to_string(*engine); });
-      if (!known) engines.push_back(std::move(*engine));
+      if (is_manifest(file)) catalogue.add(read_manifest(folder, file));
     }
   }
-  std::sort(engines.begin(), engines.end(), [](const EngineManifest& a, const EngineManifest& b) {
-    return a.name != b.name ? a.name < b.name : version_less(a.version, b.version);
-  });
+  std::sort(catalogue.engines_.begin(), catalogue.engines_.end(),
+            [](const EngineManifest& a, const EngineManifest& b) {
+              return a.name != b.name ? a.name < b.name : version_less(a.version, b.version);
+            });
   return catalogue;
+}
+
+void EngineCatalogue::add(Result<EngineManifest> engine) {
+  if (!engine.ok()) {
+    problems_.push_back(engine.error().message);
+    return;
+  }
+  const std::string id = to_string(*engine);
+  if (!can_be_chosen(*engine)) {
+    problems_.push_back(engine->manifest + ": no engine can be chosen as '" + id +
+                        "'; name it by letters, digits, '.', '_', '+' and '-', and not all");
+    return;
+  }
+  const auto first =
+      std::find_if(engines_.begin(), engines_.end(),
+                   [&](const EngineManifest& other) { return to_string(other) == id; });
+  if (first != engines_.end()) {
+    problems_.push_back(engine->manifest + ": engine " + id + " is named by " + first->manifest +
+                        " already; remove one");
+    return;
+  }
+  if (const std::string fault = fault_of(engine->executable); !fault.empty()) {
+    problems_.push_back(engine->manifest + ": engine " + id + " cannot be started: '" +
+                        engine->executable + "': " + fault);
+    broken_.emplace_back(engine->name, problems_.back());
+    return;
+  }
+  engines_.push_back(*std::move(engine));
 }
 
 std::vector<std::string> EngineCatalogue::default_folders() {
   const std::string here = executable_folder();
-  return {here, here + "/../libexec/gradstone", gradstone_home() + "/engines"};
+  std::vector<std::string> folders = {here, here + "/../libexec/gradstone"};
+  if (const std::string home = gradstone_home(); !home.empty())
+    folders.push_back(home + "/engines");
+  return folders;
 }
 
 Result<std::vector<EngineChoice>> EngineCatalogue::choose(std::string_view text) const {
   std::vector<EngineChoice> chosen;
-  if (text == "all") {
+  if (text == kAll) {
     for (const EngineManifest& engine : engines_) {
       if (engine.kind == kFrameworkKind) chosen.push_back({engine, ""});
     }
@@ -155,7 +210,10 @@ Error EngineCatalogue::unknown(const EngineReference& wanted, bool name_known) c
     return usage_error("engine '" + wanted.name + "' has no version '" + wanted.version +
                        "'; installed: " + installed());
   }
-  std::vector<std::string_view> names = {"all"};
+  for (const auto& [name, problem] : broken_) {
+    if (name == wanted.name) return usage_error(problem);
+  }
+  std::vector<std::string_view> names = {kAll};
   for (const EngineManifest& engine : engines_) names.push_back(engine.name);
   return usage_error("unknown engine '" + wanted.name + "'" + did_you_mean(wanted.name, names) +
                      "; installed: " + installed());

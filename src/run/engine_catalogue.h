@@ -18,6 +18,7 @@ struct EngineManifest {
   std::string kind;        // "framework", "oracle", "test"
   std::string summary;     // one line
   std::string executable;  // absolute path
+  std::string manifest;    // path of the file that says so; for messages
 };
 std::string to_string(const EngineManifest& engine);  // "torch@2.15.0", or "null" without version
 
@@ -42,14 +43,15 @@ bool version_less(std::string_view left, std::string_view right);
 
 class EngineCatalogue {
  public:
-  // Reads every engine-*.json of `folders`; the first folder wins where two hold the same engine. A
+  // Reads every engine-*.json of `folders`. An engine that could not be chosen or started is a problem
+  // and not listed; so is the second of the same name and version, in the order of the folders. A
   // folder that does not exist is empty.
   static EngineCatalogue read(const std::vector<std::string>& folders);
   // Beside this executable, ../libexec/gradstone from there, and $GRADSTONE_HOME/engines.
   static std::vector<std::string> default_folders();
 
   const std::vector<EngineManifest>& engines() const { return engines_; }  // by name, version
-  // One line for each manifest that could not be read, with its path. For `doctor`.
+  // One line for each manifest that names no engine to be had, with its path and the reason.
   const std::vector<std::string>& problems() const { return problems_; }
 
   // `all` is every engine of kind "framework", an error if there is none. A name without version is
@@ -59,8 +61,10 @@ class EngineCatalogue {
  private:
   std::string installed() const;
   Error unknown(const EngineReference& wanted, bool name_known) const;
+  void add(Result<EngineManifest> engine);
 
   std::vector<EngineManifest> engines_;
+  std::vector<std::pair<std::string, std::string>> broken_;  // name, and its line of problems_
   std::vector<std::string> problems_;
 };
 

@@ -2,6 +2,8 @@
 #include "run/engine_catalogue.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/files.h"
 
@@ -16,6 +18,11 @@ class CatalogueTest : public testing::Test {
                              R"(", "kind": ")" + kind + R"(", "executable": "engine-)" + id +
                              R"(", "summary": "s"})";
     ASSERT_TRUE(write_file(folder.file("engine-" + id + ".json"), text).ok());
+    make_executable(folder.file("engine-" + id));
+  }
+  static void make_executable(const std::string& path) {
+    ASSERT_TRUE(write_file(path, "").ok());
+    ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
   }
   EngineCatalogue read() { return EngineCatalogue::read({folder.path()}); }
   std::vector<std::string> chosen(std::string_view reference) {
@@ -103,7 +110,6 @@ TEST_F(CatalogueTest, ABrokenManifestIsAProblemNotTheEnd) {
   add("null", "", "test");
   ASSERT_TRUE(write_file(folder.file("engine-bad.json"), "{\"name\": 3}").ok());
   ASSERT_TRUE(write_file(folder.file("engine-worse.json"), "{").ok());
-  ASSERT_TRUE(write_file(folder.file("engine-null"), "").ok());
   ASSERT_TRUE(write_file(folder.file("other.json"), "{").ok());
   const EngineCatalogue catalogue = read();
   EXPECT_EQ(catalogue.engines().size(), 1u);
@@ -112,14 +118,53 @@ TEST_F(CatalogueTest, ABrokenManifestIsAProblemNotTheEnd) {
             folder.file("engine-bad.json") + ": key 'name': expected a string");
 }
 
+TEST_F(CatalogueTest, AnEngineThatCannotBeStartedIsAProblem) {
+  add("null", "", "test");
+  add("torch", "2.9", "framework");
+  add("torch", "2.15.0", "framework");
+  add("gone", "", "framework");
+  ASSERT_EQ(::chmod(folder.file("engine-torch@2.15.0").c_str(), 0644), 0);
+  ASSERT_EQ(::unlink(folder.file("engine-gone").c_str()), 0);
+  EXPECT_EQ(chosen("torch"), Names{"torch@2.9"});
+  EXPECT_EQ(chosen("all"), Names{"torch@2.9"});
+  const std::string start = folder.file("engine-gone.json") + ": engine gone cannot be started: '" +
+                            folder.file("engine-gone") + "': ";
+  EXPECT_EQ(fault("gone"), start + "No such file or directory");
+  ASSERT_EQ(::mkdir(folder.file("engine-gone").c_str(), 0755), 0);
+  EXPECT_EQ(fault("gone"), start + "not a regular file");
+  ASSERT_EQ(read().problems().size(), 2u);
+  EXPECT_EQ(read().problems()[1].substr(0, 5 + folder.path().size()), folder.path() + "/engi");
+}
+
+TEST_F(CatalogueTest, ANameThatNoReferenceCanSpellIsAProblem) {
+  for (const std::string name : {"all", "a,b", "a@b:c", "-e", "a b"}) add(name, "", "framework");
+  add("fine", "1:2", "framework");
+  add("torch_2.x-cpu+", "2.15.0", "framework");
+  EXPECT_EQ(read().engines().size(), 1u);
+  ASSERT_EQ(read().problems().size(), 6u);
+  EXPECT_EQ(read().problems()[2], folder.file("engine-a,b.json") +
+                                      ": no engine can be chosen as 'a,b'; name it by letters, "
+                                      "digits, '.', '_', '+' and '-', and not all");
+}
+
+TEST_F(CatalogueTest, AManifestThatIsNoFileDoesNotHang) {
+  ASSERT_EQ(::mkfifo(folder.file("engine-pipe.json").c_str(), 0600), 0);
+  EXPECT_EQ(read().problems().size(), 1u);
+}
+
 TEST_F(CatalogueTest, TheFirstFolderWins) {
   add("null", "", "test");
   const TemporaryFolder second = TemporaryFolder::create().value();
   const std::string manifest = read_file(folder.file("engine-null.json")).value();
   ASSERT_TRUE(write_file(second.file("engine-null.json"), manifest).ok());
+  make_executable(second.file("engine-null"));
   const EngineCatalogue both = EngineCatalogue::read({"/nowhere", second.path(), folder.path()});
   ASSERT_EQ(both.engines().size(), 1u);
   EXPECT_EQ(both.engines()[0].executable, second.file("engine-null"));
+  ASSERT_EQ(both.problems().size(), 1u);
+  EXPECT_EQ(both.problems()[0], folder.file("engine-null.json") + ": engine null is named by " +
+                                    second.file("engine-null.json") + " already; remove one");
+  EXPECT_TRUE(EngineCatalogue::read({second.path(), second.path() + "/."}).problems().empty());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "graph/passes.h"
 #include "protocol/tensor_file.h"
 #include "recipe/initial_weights.h"
+#include "run/inputs.h"
 
 namespace gradstone {
 namespace {
@@ -49,22 +50,14 @@ Status draw_weights(const Graph& graph, std::uint64_t seed, const std::string& p
   return write_tensor_file(path, named);
 }
 
-Status check_weight(const Weight& weight, const TensorRef* value) {
-  if (value == nullptr) return unreadable("it has no weight '" + weight.name + "'");
-  if (value->type.shape == weight.type.shape && is_floating(value->type.dtype)) return {};
-  return unreadable("weight '" + weight.name + "' is " + to_string(value->type) +
-                    ", the network needs " + to_string(weight.type));
-}
-
 // The path of a file with every weight in the graph's types: `path` itself, or a converted copy.
 Result<std::string> fit_weights(const Graph& graph, const std::string& path,
                                 const std::string& copy) {
   const TensorFile file = TRY(TensorFile::open(path));
+  TRY(check_weights_fit(graph, file).within("weights '" + path + "'"));
   bool convert = false;
   for (const Weight& weight : graph.weights) {
-    const TensorRef* value = file.find(weight.name);
-    TRY(check_weight(weight, value).within("weights '" + path + "'"));
-    convert = convert || value->type.dtype != weight.type.dtype;
+    convert = convert || file.find(weight.name)->type.dtype != weight.type.dtype;
   }
   if (!convert) return path;
   std::vector<Tensor> values;

@@ -2,6 +2,7 @@
 #include "run/plan.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/files.h"
 #include "run/test_workload.h"
@@ -12,6 +13,8 @@ namespace {
 class PlanTest : public testing::Test {
  protected:
   void SetUp() override {
+    ASSERT_TRUE(write_file(folder.file("x"), "").ok());
+    ASSERT_EQ(::chmod(folder.file("x").c_str(), 0755), 0);
     for (const char* name : {"a", "b"}) {
       const std::string text = std::string(R"({"name": ")") + name +
                                R"(", "version": "", "kind": "framework", "executable": "x",)" +

@@ -2,7 +2,8 @@
 #include "run/runner.h"
 
 #include <algorithm>
-#include <array>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "protocol/messages.h"
 #include "record/sample_names.h"
 #include "run/environment.h"
+#include "run/intake.h"
 #include "run/job.h"
 #include "run/plan.h"
 #include "run/worker_process.h"
@@ -23,10 +25,6 @@ namespace gradstone {
 namespace {
 
 constexpr std::chrono::milliseconds kForEver{-1};
-
-// Sections of the context that only the core writes.
-constexpr std::array<std::string_view, 4> kOwnSections = {"settings", "limits", "environment",
-                                                          "worker"};
 
 Finished end_before_start(const Error& error) {
   switch (error.kind) {
@@ -42,7 +40,8 @@ Finished end_before_start(const Error& error) {
 // One conversation with one worker, from hello to its end.
 class Conversation {
  public:
-  Conversation(RunRecord& record, RunObserver& observer) : record_(record), observer_(observer) {}
+  Conversation(RunRecord& record, RunObserver& observer)
+      : record_(record), observer_(observer), intake_(record) {}
 
   // Returns when the worker has finished, has been refused, or is gone.
   // Errors: what it sent is unreadable.
@@ -55,7 +54,7 @@ class Conversation {
       WorkerMessage message = TRY(worker_message_from_json(*json));
       if (auto* finished = std::get_if<Finished>(&message)) {
         if (finished->outcome == Outcome::kOk) TRY(check_trained(job.measure.steps));
-        end_ = std::move(*finished);
+        end_ = judged(intake_.end(std::move(*finished)), record_, loss_is_from_zero(job.graph));
         return {};
       }
       if (auto* answer = std::get_if<WorkerHello>(&message)) {
@@ -96,10 +95,9 @@ class Conversation {
     if (hello.protocol != kProtocolVersion) {
       refused_ = true;
       end_ = Finished{Outcome::kInvalid, other_protocol(hello.protocol)};
-    } else if (hello.engine.is_object()) {
-      record_.context["engine"] = std::move(hello.engine);
+      return {};
     }
-    return {};
+    return intake_.describe(std::move(hello.engine));
   }
 
   Status take(PhaseEvent& event) {
@@ -115,19 +113,8 @@ class Conversation {
     return {};
   }
 
-  Status take(SamplesEvent& event) {
-    std::vector<double>& samples = record_.samples[event.name];
-    samples.insert(samples.end(), event.values.begin(), event.values.end());
-    return {};
-  }
-
-  Status take(FactEvent& event) {
-    if (std::find(kOwnSections.begin(), kOwnSections.end(), event.section) != kOwnSections.end()) {
-      return unreadable("a fact of section '" + event.section + "', which is the core's");
-    }
-    record_.context[event.section][event.key] = std::move(event.value);
-    return {};
-  }
+  Status take(SamplesEvent& event) { return intake_.take(std::move(event)); }
+  Status take(FactEvent& event) { return intake_.take(std::move(event)); }
 
   Status take(Answer&) { return unreadable("an answer to no request"); }
   Status take(WorkerHello&) { return {}; }  // seen before
@@ -135,6 +122,7 @@ class Conversation {
 
   RunRecord& record_;
   RunObserver& observer_;
+  Intake intake_;
   bool greeted_ = false;
   bool refused_ = false;
   std::string phase_;
@@ -164,11 +152,18 @@ struct Outside {
   const std::atomic<bool>& stop;
 };
 
+Result<std::unique_ptr<WorkerProcess>> start_worker(const RunSpec& spec,
+                                                    const std::atomic<bool>& stop) {
+  const EngineManifest& engine = spec.engine.engine;
+  auto worker = WorkerProcess::start(engine.executable,
+                                     {spec.time_limit_seconds, spec.memory_limit_bytes}, stop);
+  if (worker.ok() || engine.manifest.empty()) return worker;
+  return failed(worker.error().message + "; it is named by " + engine.manifest);
+}
+
 Result<Finished> run_worker(const RunSpec& spec, const TrainJob& job, RunRecord& record,
                             const Outside& outside) {
-  const auto worker =
-      TRY(WorkerProcess::start(spec.engine.engine.executable,
-                               {spec.time_limit_seconds, spec.memory_limit_bytes}, outside.stop));
+  const auto worker = TRY(start_worker(spec, outside.stop));
   const Limits& limits = worker->limits();
   record.context["limits"] = {
       {"seconds", encode_number(limits.seconds)},
@@ -194,13 +189,26 @@ Result<Finished> prepare_and_run(const RunSpec& spec, const Workload& workload, 
   return run_worker(spec, job, record, outside);
 }
 
+// A library may throw where the machine is out of memory, threads or descriptors. What the worker has
+// sent so far is in the record.
+Result<Finished> run_guarded(const RunSpec& spec, const Workload& workload, RunRecord& record,
+                             const Outside& outside) {
+  try {
+    return prepare_and_run(spec, workload, record, outside);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::kOutOfMemory, "gradstone itself has no memory left for this run"};
+  } catch (const std::exception& error) {
+    return failed(std::string("gradstone itself failed: ") + error.what());
+  }
+}
+
 }  // namespace
 
 RunRecord run_one(const RunSpec& spec, const Workload& workload, RunObserver& observer,
                   const std::atomic<bool>& stop) {
   const RunSpec whole = resolved(spec, workload);
   RunRecord record = started(whole);
-  const Result<Finished> result = prepare_and_run(whole, workload, record, {observer, stop});
+  const Result<Finished> result = run_guarded(whole, workload, record, {observer, stop});
   const Finished end = result.ok() ? *result : end_before_start(result.error());
   record.outcome = end.outcome;
   record.message = end.message;

@@ -144,6 +144,10 @@ TEST_F(RunnerTest, AnEngineThatCannotStartIsInvalid) {
   const RunRecord record = run("");
   EXPECT_EQ(record.outcome, Outcome::kInvalid);
   EXPECT_EQ(record.message, "cannot start '/nowhere/engine': No such file or directory");
+  spec.engine.engine.manifest = "/nowhere/engine-fake.json";
+  EXPECT_EQ(run("").message,
+            "cannot start '/nowhere/engine': No such file or directory; it is named by "
+            "/nowhere/engine-fake.json");
 }
 
 TEST_F(RunnerTest, TheTimeLimitEndsAHang) {
@@ -195,6 +199,73 @@ TEST_F(RunnerTest, MessagesOutOfTurnAreRubbish) {
             "sent rubbish on the protocol: message: unknown type 'praise'");
   EXPECT_EQ(run_after_hello("printf '{' >&3\n").message,
             "sent rubbish on the protocol: channel: the stream ends inside a line");
+}
+
+std::string fact_of(const std::string& section, const std::string& value) {
+  return "echo '{\"type\":\"fact\",\"section\":\"" + section +
+         "\",\"key\":\"k\",\"value\":" + value + "}' >&3\n";
+}
+
+// Whatever the core itself puts into a record's context, no worker may.
+TEST_F(RunnerTest, TheCoresSectionsAreItsOwn) {
+  const RunRecord record = run_after_hello(samples_line("1") + std::string(kFinished));
+  for (const auto& [section, value] : record.context.items()) {
+    if (section == "engine") continue;
+    EXPECT_EQ(
+        run_after_hello(fact_of(section, "1")).message,
+        "sent rubbish on the protocol: a fact of section '" + section + "', which is the core's");
+  }
+  // What the command line adds later.
+  for (const std::string section : {"weights", "gradstone", "machine", "warnings", "workload"}) {
+    EXPECT_EQ(run_after_hello(fact_of(section, "1")).outcome, Outcome::kCrashed) << section;
+  }
+}
+
+TEST_F(RunnerTest, WhatCannotBeReadAgainIsRefused) {
+  const auto nested = [](int levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  EXPECT_EQ(run_after_hello(fact_of("a", nested(101))).message,
+            "sent rubbish on the protocol: fact 'a.k': a value nested deeper than 100");
+  const RunRecord record =
+      run_after_hello(fact_of("a", nested(100)) + samples_line("1") + std::string(kFinished));
+  EXPECT_EQ(record.outcome, Outcome::kOk) << record.message;
+  EXPECT_TRUE(parse_json(write_json(records_to_json({record}))).ok());
+  EXPECT_EQ(run("read -r core <&3\necho '{\"type\":\"hello\",\"protocol\":2,\"engine\":{\"a\":" +
+                nested(100) + "}}' >&3\n")
+                .message,
+            "sent rubbish on the protocol: the engine's description: a value nested deeper than "
+            "100");
+}
+
+TEST_F(RunnerTest, FiguresThatCannotBeAreNoSuccess) {
+  const auto with = [&](const std::string& name, const std::string& values) {
+    return run_after_hello(samples_line("1") + "echo '{\"type\":\"samples\",\"name\":\"" + name +
+                           "\",\"values\":[" + values + "]}' >&3\n" + std::string(kFinished));
+  };
+  const RunRecord accuracy = with("test_accuracy", "0.5,1.5");
+  EXPECT_EQ(accuracy.outcome, Outcome::kWrongResult);
+  EXPECT_EQ(
+      accuracy.message,
+      "the engine said ok, but sent test_accuracy 1.5, number 2: expected a share from 0 to 1");
+  EXPECT_EQ(with("test_accuracy", "1,0").outcome, Outcome::kOk);
+  EXPECT_EQ(with("test_accuracy", "\"nan\"").outcome, Outcome::kWrongResult);
+  EXPECT_EQ(with("step_time", "-1").outcome, Outcome::kWrongResult);
+  EXPECT_EQ(with("window_seconds", "\"inf\"").outcome, Outcome::kWrongResult);
+  EXPECT_EQ(with("of_its_own", "-1").outcome, Outcome::kOk);
+  EXPECT_EQ(with("loss", "-2").message,
+            "the engine said ok, but sent loss -2, number 2: a cross-entropy is never negative");
+  EXPECT_EQ(with("loss", "-1e-7").outcome, Outcome::kOk);
+  const RunRecord lost = run_after_hello(samples_line("\"nan\",\"inf\"") + std::string(kFinished));
+  EXPECT_EQ(lost.outcome, Outcome::kDiverged);
+  EXPECT_EQ(lost.message, "the engine said ok, but no training loss is a finite number");
+}
+
+TEST_F(RunnerTest, ThereIsAlwaysAReason) {
+  const RunRecord record = run_after_hello(
+      "echo '{\"type\":\"finished\",\"outcome\":\"timed_out\",\"message\":\"\"}' >&3\n");
+  EXPECT_EQ(record.outcome, Outcome::kTimedOut);
+  EXPECT_EQ(record.message, "the engine gave no reason");
 }
 
 TEST_F(RunnerTest, AnotherProtocolVersionIsRefusedWithBothNumbers) {

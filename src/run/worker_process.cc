@@ -15,7 +15,10 @@ namespace {
 constexpr std::chrono::milliseconds kForEver{-1};
 constexpr std::chrono::seconds kTimeToLeave{10};  // for a worker that has said all
 
-std::string in_mebibytes(std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
+// Whole MiB where there are some.
+std::string in_mebibytes(std::int64_t bytes) {
+  return bytes < 1 << 20 ? std::to_string(bytes) + " bytes" : std::to_string(bytes >> 20) + " MiB";
+}
 
 std::string last_line(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");
@@ -94,7 +97,9 @@ Finished end_of(const Departure& departure, const Status& heard, const Limits& l
     return end_by_kill(departure.verdict, limits, place);
   }
   if (!heard.ok()) {
-    return {Outcome::kCrashed, "sent rubbish on the protocol: " + heard.error().message};
+    const bool too_much = heard.error().kind == ErrorKind::kOutOfMemory;
+    return {Outcome::kCrashed, std::string("sent ") + (too_much ? "too much" : "rubbish") +
+                                   " on the protocol: " + heard.error().message};
   }
   if (departure.forced) {
     return {Outcome::kCrashed, "the worker closed the protocol " + place + " and did not leave"};

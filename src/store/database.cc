@@ -11,12 +11,22 @@ namespace gradstone {
 namespace {
 
 // What SQLite says, as a kind, and what a person can do about it.
-Error sqlite_error(sqlite3* database, const std::string& path) {
-  const int code = sqlite3_errcode(database);
-  const bool no_space = sqlite3_system_errno(database) == ENOSPC;
+Error sqlite_error(sqlite3* database, int code, const std::string& path) {
+  const int reason = sqlite3_system_errno(database);
   const std::string said = sqlite3_errmsg(database);
   const std::string place = "store " + path + ": ";
-  switch (no_space ? SQLITE_FULL : code) {
+  if (reason == EFBIG) {
+    return failed(place +
+                  "the file has reached the limit on the size of files (ulimit -f); raise it "
+                  "or name another place with --store");
+  }
+  switch (reason == ENOSPC ? SQLITE_FULL : code) {
+    case SQLITE_TOOBIG:
+      return failed(place + "a text or series is longer than the " +
+                    std::to_string(sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1)) +
+                    " bytes that SQLite holds; the record cannot be stored");
+    case SQLITE_NOMEM:
+      return Error{ErrorKind::kOutOfMemory, place + "no memory left"};
     case SQLITE_FULL:
       return failed(place + "the disk is full; free space or name another place with --store");
     case SQLITE_ERROR:  // our statements are fixed: a table or column is not as we make it
@@ -38,30 +48,61 @@ Error sqlite_error(sqlite3* database, const std::string& path) {
   }
 }
 
+Error sqlite_error(sqlite3* database, const std::string& path) {
+  return sqlite_error(database, sqlite3_errcode(database), path);
+}
+
+// SQLite reads some names as something else than a file: ":memory:", "file:...".
+std::string plain_name(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
+}
+
+// https://www.sqlite.org/uri.html
+std::string uri_of(const std::string& path, std::string_view parameters) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";
+  constexpr std::string_view kHexDigits = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : plain_name(path)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (kPlain.find(c) != std::string_view::npos) {
+      uri += c;
+    } else {
+      uri += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+    }
+  }
+  return uri + "?" + std::string(parameters);
+}
+
 }  // namespace
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-void Statement::bind(int index, std::int64_t value) {
-  sqlite3_bind_int64(handle_.get(), index, value);
+void Statement::note(int code) {
+  if (bound_ == SQLITE_OK) bound_ = code;
 }
-void Statement::bind(int index, double value) { sqlite3_bind_double(handle_.get(), index, value); }
+
+void Statement::bind(int index, std::int64_t value) {
+  note(sqlite3_bind_int64(handle_.get(), index, value));
+}
+void Statement::bind(int index, double value) {
+  note(sqlite3_bind_double(handle_.get(), index, value));
+}
 void Statement::bind(int index, std::string_view text) {
   // A null pointer would bind NULL in place of "".
-  sqlite3_bind_text64(handle_.get(), index, text.empty() ? "" : text.data(), text.size(),
-                      SQLITE_TRANSIENT, SQLITE_UTF8);
+  note(sqlite3_bind_text64(handle_.get(), index, text.empty() ? "" : text.data(), text.size(),
+                           SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 void Statement::bind(int index, std::span<const std::byte> bytes) {
-  if (bytes.empty()) {
-    sqlite3_bind_zeroblob(handle_.get(), index, 0);
-  } else {
-    sqlite3_bind_blob64(handle_.get(), index, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
-  }
+  note(bytes.empty() ? sqlite3_bind_zeroblob(handle_.get(), index, 0)
+                     : sqlite3_bind_blob64(handle_.get(), index, bytes.data(), bytes.size(),
+                                           SQLITE_TRANSIENT));
 }
-void Statement::bind_null(int index) { sqlite3_bind_null(handle_.get(), index); }
+void Statement::bind_null(int index) { note(sqlite3_bind_null(handle_.get(), index)); }
 
 Result<bool> Statement::step() {
+  if (bound_ != SQLITE_OK) return sqlite_error(sqlite3_db_handle(handle_.get()), bound_, *path_);
   const int code = sqlite3_step(handle_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
@@ -72,6 +113,7 @@ Status Statement::run() {
   while (TRY(step())) continue;
   sqlite3_reset(handle_.get());
   sqlite3_clear_bindings(handle_.get());
+  bound_ = SQLITE_OK;
   return {};
 }
 
@@ -94,16 +136,25 @@ std::span<const std::byte> Statement::blob(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(handle_.get(), column))};
 }
 
-Result<Database> Database::open(const std::string& path, bool create, int busy_ms) {
+Result<Database> Database::open_name(const std::string& name, const std::string& path, int flags) {
   sqlite3* handle = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
-  const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   Database database(handle, std::make_unique<std::string>(path));
   if (handle == nullptr) return Error{ErrorKind::kOutOfMemory, "store " + path + ": no memory"};
   if (code != SQLITE_OK) return sqlite_error(handle, path);
   sqlite3_extended_result_codes(handle, 0);
-  sqlite3_busy_timeout(handle, busy_ms);
   return database;
+}
+
+Result<Database> Database::open(const std::string& path, bool create, int busy_ms) {
+  const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+  Database database = TRY(open_name(plain_name(path), path, flags));
+  sqlite3_busy_timeout(database.handle_.get(), busy_ms);
+  return database;
+}
+
+Result<Database> Database::open_unchanging(const std::string& path) {
+  return open_name(uri_of(path, "immutable=1"), path, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
 Status Database::execute(const char* sql) {

@@ -27,7 +27,7 @@ class Statement {
   void bind(int index, std::span<const std::byte> bytes);
   void bind_null(int index);
 
-  // True: a row is there. False: done.
+  // True: a row is there. False: done. A binding that did not succeed is an error here.
   Result<bool> step();
   // Runs to its end and makes it ready for the next bindings.
   Status run();
@@ -44,15 +44,20 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const;
   };
   Statement(sqlite3_stmt* statement, const std::string* path) : handle_(statement), path_(path) {}
+  void note(int code);  // of a binding
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
   const std::string* path_;  // for messages
+  int bound_ = 0;            // the first binding's code that was no success
 };
 
 // An open database file. Every error names its path and the way out.
 class Database {
  public:
-  // `busy_ms`: how long to wait for another program that writes.
+  // `path` is the name of a file and nothing else: no URI, and not SQLite's ":memory:". `busy_ms`: how
+  // long to wait for another program that writes. A file that may not be written is opened to read.
   static Result<Database> open(const std::string& path, bool create, int busy_ms);
+  // To read, where not even SQLite's own files beside it can be made. Nobody may write meanwhile.
+  static Result<Database> open_unchanging(const std::string& path);
 
   // Readers and writers no longer wait for each other. The file remembers it; the switch waits at
   // most `wait_ms` for others to let go.
@@ -66,6 +71,7 @@ class Database {
   const std::string& path() const { return *path_; }
 
  private:
+  static Result<Database> open_name(const std::string& name, const std::string& path, int flags);
   struct Close {
     void operator()(sqlite3* database) const;
   };

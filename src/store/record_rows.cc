@@ -53,6 +53,16 @@ CREATE TABLE series (
 
 namespace {
 
+constexpr std::string_view kInsertRun =
+    "INSERT INTO runs (id, plan, label, workload, size, engine, device, rank, world_size, "
+    "started_ms, finished_ms, outcome, message, command, context) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+constexpr std::string_view kInsertMetric =
+    "INSERT INTO metrics (run, rank, name, step, value, low, high, unit) "
+    "VALUES (?, ?, ?, NULL, ?, ?, ?, ?)";
+constexpr std::string_view kInsertSeries =
+    "INSERT INTO series (run, rank, name, data, digest) VALUES (?, ?, ?, ?, ?)";
+
 std::vector<std::byte> pack(const std::vector<double>& values) {
   std::vector<std::byte> bytes(values.size() * 8);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -81,9 +91,7 @@ void bind_optional(Statement& statement, int index, const std::optional<double>&
 }
 
 Status insert_metrics(Database& database, const RunRecord& record, std::int64_t run) {
-  Statement insert =
-      TRY(database.prepare("INSERT INTO metrics (run, rank, name, step, value, low, high, unit) "
-                           "VALUES (?, ?, ?, NULL, ?, ?, ?, ?)"));
+  Statement insert = TRY(database.prepare(kInsertMetric));
   for (const auto& [name, metric] : record.metrics) {
     insert.bind(1, run);
     insert.bind(2, std::int64_t{record.rank});
@@ -98,8 +106,7 @@ Status insert_metrics(Database& database, const RunRecord& record, std::int64_t 
 }
 
 Status insert_series(Database& database, const RunRecord& record, std::int64_t run) {
-  Statement insert = TRY(database.prepare(
-      "INSERT INTO series (run, rank, name, data, digest) VALUES (?, ?, ?, ?, ?)"));
+  Statement insert = TRY(database.prepare(kInsertSeries));
   for (const auto& [name, values] : record.samples) {
     insert.bind(1, run);
     insert.bind(2, std::int64_t{record.rank});
@@ -150,11 +157,15 @@ Status load_series(Database& database, std::int64_t run, RunRecord& record) {
 
 }  // namespace
 
+Status check_columns(Database& database) {
+  for (const std::string_view statement : {kInsertRun, kInsertMetric, kInsertSeries}) {
+    TRY(database.prepare(statement));
+  }
+  return {};
+}
+
 Status insert_rows(Database& database, const RunRecord& record) {
-  Statement insert = TRY(database.prepare(
-      "INSERT INTO runs (id, plan, label, workload, size, engine, device, rank, world_size, "
-      "started_ms, finished_ms, outcome, message, command, context) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  Statement insert = TRY(database.prepare(kInsertRun));
   insert.bind(1, record.id);
   insert.bind(2, record.plan);
   insert.bind(3, record.label);

@@ -15,6 +15,8 @@ inline constexpr int kStoreApplication = 0x47525354;  // PRAGMA application_id: 
 
 extern const char* const kCreateTables;
 
+// Whether the tables take and give what the functions below write and read.
+Status check_columns(Database& database);
 Status insert_rows(Database& database, const RunRecord& record);
 // nullopt where there is none of that id. Unreadable where a row cannot be what we wrote.
 Result<std::optional<RunRecord>> load_rows(Database& database, std::string_view id);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/files.h"
 #include "base/suggest.h"
@@ -10,14 +14,25 @@
 namespace gradstone {
 namespace {
 
+constexpr std::size_t kMostRecordBytes = std::size_t{4} << 30;
+
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
 }
 
-// A file of records rather than a name.
-bool is_record_file(std::string_view name) {
-  return name.ends_with(".json") || name.find('/') != std::string_view::npos;
+// Weights end so.
+constexpr std::string_view kWeightsEnd = ".safetensors";
+
+// Why no run could be named by it again; "" where it could.
+std::string fault_of_name(std::string_view name) {
+  if (std::string_view("@-[").find(name[0]) != std::string_view::npos) {
+    return "cannot be named again: it begins with @, - or [";
+  }
+  if (is_record_file(name) || name.ends_with(kWeightsEnd)) {
+    return "cannot be named again: it reads as a file";
+  }
+  return "";
 }
 
 // As new_id of run/plan.h makes them: 20261130-093512-3fa9c1.
@@ -77,6 +92,34 @@ Status prepare_tables(Database& database) {
   return transaction.commit();
 }
 
+// A record is written where this is, or nowhere.
+Status try_to_write(Database& database) {
+  TRY(check_columns(database));
+  Transaction transaction = TRY(Transaction::begin(database, Transaction::Kind::kWrite));
+  TRY(is_store(database));  // a newer program may have come in between
+  TRY(database.execute(("PRAGMA user_version = " + std::to_string(kStoreVersion)).c_str()));
+  return transaction.commit();
+}
+
+// Where neither the file nor its folder can be written SQLite cannot make the files that it keeps
+// beside a store, and needs none if the last writer has left none.
+Result<Database> open_to_read(const std::string& path, int busy_ms) {
+  Database database = TRY(Database::open(path, false, busy_ms));
+  if (database.integer("SELECT count(*) FROM sqlite_master").ok()) return database;
+  std::error_code code;
+  const auto waiting = std::filesystem::file_size(path + "-wal", code);
+  const bool whole = code || waiting == 0;
+  const bool writable =
+      ::access(path.c_str(), W_OK) == 0 && ::access(folder_of(path).c_str(), W_OK) == 0;
+  if (!whole || writable) return database;
+  return Database::open_unchanging(path);
+}
+
+Error no_store(const std::string& path) {
+  return failed("store " + path +
+                ": there is none yet; `gradstone run` makes it, or name one with --store");
+}
+
 Result<std::vector<std::string>> texts(Database& database, std::string_view sql,
                                        std::optional<std::string_view> argument = {}) {
   Statement query = TRY(database.prepare(sql));
@@ -103,39 +146,61 @@ Result<std::string> store_path(std::string_view option,
 }
 
 Status check_label(std::string_view label) {
-  const auto refused = [&](const char* reason) {
+  const auto refused = [&](const std::string& reason) {
     return usage_error("'" + std::string(label) + "' " + reason + "; choose another");
   };
   if (label.empty()) return usage_error("a label needs at least one character");
-  if (std::string_view("@-[").find(label[0]) != std::string_view::npos) {
-    return refused("cannot be named again: it begins with @, - or [");
-  }
-  if (is_record_file(label) || label.ends_with(".safetensors")) {
-    return refused("cannot be named again: it reads as a file");
-  }
+  if (const std::string fault = fault_of_name(label); !fault.empty()) return refused(fault);
   if (looks_like_id(label)) return refused("reads as the id of a run");
   return {};
 }
 
 Result<Store> Store::open(const std::string& path, Mode mode, int busy_ms) {
-  const bool create = mode == Mode::kCreate;
-  if (create) {
-    const Status made = make_folders(folder_of(path));
-    if (!made.ok()) {
-      return failed("store " + path + ": " + made.error().message +
-                    "; name another place with --store");
-    }
-  } else if (!path_exists(path)) {
-    return failed("store " + path +
-                  ": there is none yet; `gradstone run` makes it, or name one "
-                  "with --store");
+  if (mode == Mode::kRead) {
+    if (!path_exists(path)) return no_store(path);
+    Database database = TRY(open_to_read(path, busy_ms));
+    if (!TRY(is_store(database))) return no_store(path);
+    return Store(std::move(database));
   }
-  Database database = TRY(Database::open(path, create, busy_ms));
+  const Status made = make_folders(folder_of(path));
+  if (!made.ok()) {
+    return failed("store " + path + ": " + made.error().message +
+                  "; name another place with --store");
+  }
+  Database database = TRY(Database::open(path, true, busy_ms));
   TRY(database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON"));
   TRY(prepare_tables(database));
   TRY(database.use_write_ahead_log(busy_ms));
+  TRY(try_to_write(database));
   return Store(std::move(database));
 }
+
+namespace {
+
+// Of a record that somebody else wrote.
+Status check_names(const RunRecord& record) {
+  const auto refused = [&](const char* what, const std::string& name, const std::string& fault) {
+    return unreadable("run " + record.id + ": " + what + " '" + name + "' " + fault +
+                      "; change it in the file");
+  };
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  for (const auto& [what, name] : {std::pair("id", record.id), std::pair("label", record.label),
+                                   std::pair("plan", record.plan)}) {
+    if (name.empty()) continue;
+    if (std::any_of(name.begin(), name.end(), is_control)) {
+      return refused(what, "", "has control characters");
+    }
+    if (const std::string fault = fault_of_name(name); !fault.empty()) {
+      return refused(what, name, fault);
+    }
+  }
+  if (looks_like_id(record.label)) {
+    return refused("label", record.label, "reads as the id of a run");
+  }
+  return {};
+}
+
+}  // namespace
 
 Status Store::insert(const RunRecord& record) {
   const std::vector<std::string> taken =
@@ -153,6 +218,7 @@ Status Store::put(const RunRecord& record) {
 }
 
 Result<std::size_t> Store::import(const std::vector<RunRecord>& records) {
+  for (const RunRecord& record : records) TRY(check_names(record));
   Transaction transaction = TRY(Transaction::begin(database_, Transaction::Kind::kWrite));
   std::size_t added = 0;
   for (const RunRecord& record : records) {
@@ -237,26 +303,74 @@ Result<std::vector<RunRecord>> Store::all() {
   return load(TRY(texts(database_, "SELECT id FROM runs ORDER BY started_ms, number")));
 }
 
+bool is_record_file(std::string_view name) {
+  return name.ends_with(".json") || name.find('/') != std::string_view::npos;
+}
+
+namespace {
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+// Whether the text begins with a whole document of its own, as JSON lines do.
+bool is_first_of_lines(std::string_view text) {
+  const Result<Json> first = parse_json(take_line(text));
+  return first.ok() && first->is_object();
+}
+
+Result<std::vector<RunRecord>> read_lines(std::string_view text) {
+  std::vector<RunRecord> records;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::string_view line = take_line(text);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const auto read_line = [&]() -> Result<std::vector<RunRecord>> {
+      return records_from_json(TRY(parse_json(line)));
+    };
+    std::vector<RunRecord> found = TRY(read_line().within("line " + std::to_string(number)));
+    records.insert(records.end(), std::make_move_iterator(found.begin()),
+                   std::make_move_iterator(found.end()));
+  }
+  return records;
+}
+
+}  // namespace
+
 Result<std::vector<RunRecord>> read_records(const std::string& path) {
-  const Result<std::string> text = read_file(path);
+  const Result<std::string> text = read_file(path, kMostRecordBytes);
   if (!text.ok()) return unreadable(text.error().message);
   const Result<Json> json = parse_json(*text);
-  if (!json.ok()) return json.error().within(path);
-  return records_from_json(*json).within(path);
+  if (json.ok()) return records_from_json(*json).within(path);
+  if (is_first_of_lines(*text)) return read_lines(*text).within(path);
+  return json.error().within(path);
 }
 
 Result<std::vector<RunRecord>> find_records(std::string_view name, const std::string& store) {
   if (is_record_file(name)) {
     return read_records(std::string(name));
   }
-  Store open_store = TRY(Store::open(store, Store::Mode::kExisting));
+  Store open_store = TRY(Store::open(store, Store::Mode::kRead));
   return open_store.find(name);
+}
+
+void remove_repetitions(std::vector<RunRecord>& records) {
+  std::set<std::string> seen;
+  std::erase_if(records, [&](const RunRecord& record) { return !seen.insert(record.id).second; });
 }
 
 std::string weights_folder(const std::string& store) { return folder_of(store) + "/weights"; }
 
 std::string weights_path(const std::string& store, std::string_view content_hash) {
-  return weights_folder(store) + "/" + std::string(content_hash) + ".safetensors";
+  return weights_folder(store) + "/" + std::string(content_hash) + std::string(kWeightsEnd);
+}
+
+bool is_content_hash(std::string_view text) {
+  constexpr std::size_t kDigits = 32;  // of XXH3-128
+  return text.size() == kDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 Status keep_weights(const std::string& store, const std::string& file,

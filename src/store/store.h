@@ -20,6 +20,9 @@ namespace gradstone {
 Result<std::string> store_path(std::string_view option,
                                const std::function<std::string(const char*)>& variable);
 
+// Whether it has the form of weights_path's hash, and so names a file in that folder.
+bool is_content_hash(std::string_view text);
+
 // Usage error, with the reason, for a label by which no run could ever be named again: one that
 // `find_records`, or a command line, reads as something else.
 Status check_label(std::string_view label);
@@ -27,17 +30,19 @@ Status check_label(std::string_view label);
 class Store {
  public:
   enum class Mode {
-    kExisting,  // failed where there is no file
-    kCreate,    // makes file and folders
+    kRead,   // failed where there is no file; works where nothing may be written
+    kWrite,  // makes file and folders
   };
-  // Unreadable for a file that is damaged, not a store, or of a newer Gradstone. `busy_ms`: how
-  // long to wait for another program that writes.
+  // Unreadable for a file that is damaged, not a store, or of a newer Gradstone. With kWrite failed
+  // where a record could not be written now, which is tried. `busy_ms`: how long to wait for another
+  // program that writes.
   static Result<Store> open(const std::string& path, Mode mode, int busy_ms = 30'000);
 
   // One transaction, on disk when it returns. Failed if the id is taken.
   Status put(const RunRecord& record);
   // All or none. Records that are here already, unchanged, are skipped; answers how many are new.
-  // Unreadable for an id that is taken by another record.
+  // Unreadable for an id that is taken by another record, and for an id, label or plan by which the
+  // run could not be named again.
   Result<std::size_t> import(const std::vector<RunRecord>& records);
 
   // By start, oldest first. `where` of the functions below is the name a person typed: an id, a
@@ -63,9 +68,14 @@ class Store {
 // The records of a JSON file (docs/record-json.md). Unreadable, with its path.
 Result<std::vector<RunRecord>> read_records(const std::string& path);
 
+// A file of records rather than a name: ends in .json or holds a '/'.
+bool is_record_file(std::string_view name);
 // `find`, where a name that ends in .json or holds a '/' is such a file and the store is
 // not opened.
 Result<std::vector<RunRecord>> find_records(std::string_view name, const std::string& store);
+
+// Each run once, where it was named first.
+void remove_repetitions(std::vector<RunRecord>& records);
 
 // Weights are kept as weights/<content hash>.safetensors beside the store.
 std::string weights_folder(const std::string& store);

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,9 +43,9 @@ RunRecord example(const std::string& id, const std::string& plan = "plan-a") {
 class StoreTest : public testing::Test {
  protected:
   std::string file(const char* name) const { return folder_.file(name); }
-  Store create() { return Store::open(path_, Store::Mode::kCreate).value(); }
+  Store create() { return Store::open(path_, Store::Mode::kWrite).value(); }
   std::string open_error(const std::string& path) {
-    const auto opened = Store::open(path, Store::Mode::kExisting);
+    const auto opened = Store::open(path, Store::Mode::kRead);
     return opened.ok() ? "" : opened.error().message;
   }
 
@@ -131,7 +133,7 @@ TEST_F(StoreTest, TwoProgramsWriteAtOnce) {
       bool right = true;
       for (int run = 0; run < kRuns && right; ++run) {
         // Opened anew each time: making the tables is part of the race.
-        Result<Store> store = Store::open(path_, Store::Mode::kCreate);
+        Result<Store> store = Store::open(path_, Store::Mode::kWrite);
         right = store.ok() && store->put(example("r" + std::to_string(program * 100 + run))).ok();
       }
       _exit(right ? 0 : 1);
@@ -168,7 +170,7 @@ TEST_F(StoreTest, LockedForTooLongSaysSo) {
   create();
   auto other = Database::open(path_, false, 1000).value();
   auto transaction = Transaction::begin(other, Transaction::Kind::kWrite).value();
-  Store store = Store::open(path_, Store::Mode::kExisting, 1).value();
+  Store store = Store::open(path_, Store::Mode::kRead, 1).value();
   EXPECT_EQ(
       store.put(example("r1")).error().message,
       "store " + path_ + ": another program has kept it locked; try again when that has ended");
@@ -184,16 +186,162 @@ TEST_F(StoreTest, MissingOrForeignFilesAreRefused) {
   create();
   ASSERT_TRUE(Database::open(path_, false, 0).value().execute("DROP TABLE metrics").ok());
   EXPECT_THAT(open_error(path_), HasSubstr("damaged: a table is missing"));
-  EXPECT_EQ(Store::open(path_, Store::Mode::kCreate).error().kind, ErrorKind::kUnreadable);
+  EXPECT_EQ(Store::open(path_, Store::Mode::kWrite).error().kind, ErrorKind::kUnreadable);
   ASSERT_TRUE(write_file(path_, "").ok());
   create();
   ASSERT_TRUE(Database::open(path_, false, 0).value().execute("PRAGMA user_version = 7").ok());
   EXPECT_THAT(open_error(path_), HasSubstr("newer Gradstone (schema 7, this one knows 1)"));
   ASSERT_TRUE(Database::open(path_, false, 0).value().execute("PRAGMA user_version = -1").ok());
   EXPECT_THAT(open_error(path_), HasSubstr("damaged: schema -1"));
-  EXPECT_THAT(Store::open("/proc/none/records.db", Store::Mode::kCreate).error().message,
+  EXPECT_THAT(Store::open("/proc/none/records.db", Store::Mode::kWrite).error().message,
               HasSubstr("name another place with --store"));
   EXPECT_THAT(open_error(folder_.path()), HasSubstr("check the permissions of file and folder"));
+}
+
+// Runs `act` as somebody who may not do everything; answers whether it said yes.
+template <class Act>
+bool as_nobody(Act act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) _exit(2);
+    _exit(act() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+class ReadOnlyStoreTest : public StoreTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(create().put(example("r1")).ok());
+    ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  }
+  void TearDown() override { ::chmod(file("deep").c_str(), 0755); }
+  bool can_be_read() {
+    return as_nobody([this] {
+      auto store = Store::open(path_, Store::Mode::kRead);
+      return store.ok() && store->find("r1").ok() && store->all_figures().value().size() == 1;
+    });
+  }
+  // Found out at once, and not when the first run is to be stored.
+  bool is_refused_to_writers() {
+    return as_nobody([this] {
+      const auto store = Store::open(path_, Store::Mode::kWrite, 0);
+      return !store.ok() &&
+             store.error().message.find("check the permissions") != std::string::npos;
+    });
+  }
+};
+
+TEST_F(ReadOnlyStoreTest, AFileCanBeRead) {
+  ASSERT_EQ(::chmod(path_.c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(file("deep").c_str(), 0777), 0);
+  EXPECT_TRUE(can_be_read());
+  EXPECT_TRUE(is_refused_to_writers());
+}
+
+TEST_F(ReadOnlyStoreTest, AFolderCanBeRead) {
+  ASSERT_EQ(::chmod(path_.c_str(), 0666), 0);
+  ASSERT_EQ(::chmod(file("deep").c_str(), 0555), 0);
+  EXPECT_TRUE(can_be_read());
+  EXPECT_TRUE(is_refused_to_writers());
+  ASSERT_EQ(::chmod(path_.c_str(), 0444), 0);
+  EXPECT_TRUE(can_be_read());
+}
+
+TEST_F(StoreTest, ReadingChangesNothing) {
+  ASSERT_TRUE(create().put(example("r1")).ok());
+  const std::string before = read_file(path_).value();
+  EXPECT_EQ(Store::open(path_, Store::Mode::kRead)->all().value().size(), 1u);
+  EXPECT_EQ(read_file(path_).value(), before);
+  ASSERT_TRUE(write_file(file("empty.db"), "").ok());
+  EXPECT_THAT(open_error(file("empty.db")), HasSubstr("there is none yet"));
+  EXPECT_EQ(read_file(file("empty.db")).value(), "");
+}
+
+TEST_F(StoreTest, AMissingColumnIsFoundBeforeAnythingIsWritten) {
+  create();
+  ASSERT_TRUE(
+      Database::open(path_, false, 0)->execute("ALTER TABLE runs DROP COLUMN command").ok());
+  const auto store = Store::open(path_, Store::Mode::kWrite);
+  EXPECT_EQ(store.error().kind, ErrorKind::kUnreadable);
+  EXPECT_THAT(store.error().message, HasSubstr("no column named command"));
+}
+
+TEST_F(StoreTest, NamesOfFilesAreNothingElse) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  for (const char* name : {":memory:", "file:x.db?mode=memory", "file:/tmp/y.db"}) {
+    const bool nested = std::string(name).find('/') != std::string::npos;
+    EXPECT_TRUE(Store::open(name, Store::Mode::kWrite)->put(example("r1")).ok()) << name;
+    EXPECT_TRUE(std::filesystem::exists(nested ? "./file:/tmp/y.db" : file(name))) << name;
+    EXPECT_TRUE(Store::open(name, Store::Mode::kRead)->find("r1").ok()) << name;
+  }
+  std::filesystem::current_path(before);
+}
+
+// Address space without memory: SQLite refuses the length before it reads a byte.
+TEST_F(StoreTest, ASeriesThatIsTooLongIsAnError) {
+  constexpr std::size_t kBytes = 1'100'000'000;
+  void* bytes =
+      ::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(bytes, MAP_FAILED);
+  create();
+  Database database = Database::open(path_, false, 0).value();
+  Statement query = database.prepare("SELECT ?1").value();
+  query.bind(1, std::span(static_cast<const std::byte*>(bytes), kBytes));
+  EXPECT_THAT(query.run().error().message, HasSubstr("bytes that SQLite holds"));
+  ::munmap(bytes, kBytes);
+}
+
+TEST_F(StoreTest, ImportRefusesWhatCouldNotBeNamedAgain) {
+  Store store = create();
+  const auto refused = [&](const std::string& id, const std::string& label,
+                           const std::string& plan) {
+    RunRecord record = example(id, plan);
+    record.label = label;
+    const auto imported = store.import({example("fine"), record});
+    return !imported.ok() && imported.error().kind == ErrorKind::kUnreadable;
+  };
+  EXPECT_TRUE(refused("a.json", "", ""));
+  EXPECT_TRUE(refused("-a", "", ""));
+  EXPECT_TRUE(refused("a.safetensors", "", ""));
+  EXPECT_TRUE(refused("a", "@last", ""));
+  EXPECT_TRUE(refused("a", "x/y", ""));
+  EXPECT_TRUE(refused("a", "20261130-093512-3fa9c1", ""));
+  EXPECT_TRUE(refused("a", "line\nbreak", ""));
+  EXPECT_TRUE(refused("a", "", "p.json"));
+  EXPECT_EQ(store.all().value().size(), 0u);
+  EXPECT_FALSE(refused("a", "nightly", "20261130-093512-3fa9c1"));
+}
+
+TEST_F(StoreTest, LinesOfRecordsAreRead) {
+  std::string lines;
+  for (const char* id : {"r1", "r2"}) {
+    Json line = {{"schema", "gradstone/1"}};
+    line.update(to_json(example(id)));
+    lines += write_json(line) + "\n";
+    ASSERT_TRUE(write_file(file("a.jsonl"), lines).ok());
+    EXPECT_EQ(read_records(file("a.jsonl")).value().back().id, id);
+  }
+  EXPECT_EQ(read_records(file("a.jsonl")).value().size(), 2u);
+  ASSERT_TRUE(write_file(file("a.jsonl"), lines + "\n{\"schema\": \"other\"}").ok());
+  EXPECT_THAT(read_records(file("a.jsonl")).error().message, HasSubstr("a.jsonl: line 4: schema"));
+}
+
+TEST_F(StoreTest, EachRunIsReportedOnce) {
+  std::vector<RunRecord> records = {example("b"), example("a"), example("b"), example("c")};
+  remove_repetitions(records);
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].id + records[1].id + records[2].id, "bac");
+}
+
+TEST(ContentHash, HasItsForm) {
+  EXPECT_TRUE(is_content_hash("0123456789abcdef0123456789abcdef"));
+  for (const char* text : {"", "../../x", "0123456789abcdef0123456789abcdeg", "0123"}) {
+    EXPECT_FALSE(is_content_hash(text)) << text;
+  }
 }
 
 // A store that is no longer in use lies in one file, so that damage hits what is read.
@@ -213,7 +361,7 @@ TEST_F(StoreTest, DamageIsAnErrorNotACrash) {
     std::string bytes = whole;
     bytes.replace(place, std::min<std::size_t>(300, bytes.size() - place), 300, '\xa5');
     ASSERT_TRUE(write_file(damaged, bytes).ok());
-    auto store = Store::open(damaged, Store::Mode::kExisting);
+    auto store = Store::open(damaged, Store::Mode::kRead);
     const auto all = store.ok() ? store->all() : Result<std::vector<RunRecord>>(store.error());
     if (all.ok()) continue;  // an index, or free space
     ++refused;
@@ -222,10 +370,10 @@ TEST_F(StoreTest, DamageIsAnErrorNotACrash) {
   }
   EXPECT_GT(refused, 20);
   ASSERT_TRUE(write_file(damaged, "this is no store, only a text of some length").ok());
-  EXPECT_EQ(Store::open(damaged, Store::Mode::kCreate).error().kind, ErrorKind::kUnreadable);
+  EXPECT_EQ(Store::open(damaged, Store::Mode::kWrite).error().kind, ErrorKind::kUnreadable);
   EXPECT_EQ(read_file(damaged).value(), "this is no store, only a text of some length");
   ASSERT_TRUE(write_file(damaged, whole.substr(0, whole.size() / 2)).ok());
-  auto half = Store::open(damaged, Store::Mode::kExisting);
+  auto half = Store::open(damaged, Store::Mode::kRead);
   EXPECT_TRUE(!half.ok() || !half->all().ok());
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/event_stream.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace gradstone {
 namespace {
 
 constexpr std::int64_t kFlushIntervalNs = 200'000'000;
+constexpr std::size_t kMostValues = 1 << 18;  // in one message; the core bounds its lines
 
 }  // namespace
 
@@ -41,7 +44,13 @@ Status EventStream::flush_if_due(const ProgressEvent& progress) {
 
 Status EventStream::flush() {
   // Taken first: after a failure what was sent must not wait any more.
-  for (SamplesEvent& event : std::exchange(waiting_, {})) TRY(send_(std::move(event)));
+  for (const SamplesEvent& event : std::exchange(waiting_, {})) {
+    for (std::size_t i = 0; i < event.values.size(); i += kMostValues) {
+      const auto piece =
+          std::span(event.values).subspan(i).first(std::min(kMostValues, event.values.size() - i));
+      TRY(send_(SamplesEvent{event.name, {piece.begin(), piece.end()}}));
+    }
+  }
   return {};
 }
 
