@@ -14,12 +14,14 @@ Error out_of_memory(const std::string& place) {
 }  // namespace
 
 Result<std::unique_ptr<Bundle>> ReferenceBundle::load(const BundleSpec& spec, std::uint64_t seed,
-                                                      const std::shared_ptr<Profile>& profile) {
+                                                      const std::shared_ptr<Profile>& profile,
+                                                      const Lowering& lowering) {
   try {
     auto bundle = std::unique_ptr<ReferenceBundle>(new ReferenceBundle(seed, profile));
     const auto pool = std::make_shared<kernels::BufferPool>();
     for (const ProgramSpec& program : spec.programs) {
-      bundle->programs_.push_back(TRY(LoadedProgram::make(program, bundle->variables_, pool)));
+      bundle->programs_.push_back(
+          TRY(LoadedProgram::make(program, lowering, bundle->variables_, pool)));
     }
     pool->allocate();
     return std::unique_ptr<Bundle>(std::move(bundle));

@@ -13,9 +13,11 @@ namespace gradstone::reference {
 
 class ReferenceBundle : public Bundle {
  public:
-  // `seed` is that of dropout masks. Events go to `profile` while it holds a list.
+  // `seed` is that of dropout masks. Events go to `profile` while it holds a list. Another
+  // `lowering` than the true one makes an engine with faults.
   static Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec, std::uint64_t seed,
-                                              const std::shared_ptr<Profile>& profile);
+                                              const std::shared_ptr<Profile>& profile,
+                                              const Lowering& lowering = lower);
 
   Status run(const RunRequest& request) override;
   Status synchronise() override { return {}; }  // run() returns when all is done

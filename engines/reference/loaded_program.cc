@@ -9,12 +9,11 @@
 namespace gradstone::reference {
 namespace {
 
-// The graph that is run: forward, or forward and backward.
-struct Lowered {
-  Graph graph;
-  std::vector<std::string> gradients, origin;
-  std::size_t forward_nodes = 0;
-};
+void copy_to(const TensorRef& value, std::byte* target) {
+  if (target != nullptr) std::memcpy(target, value.data, value.type.bytes());
+}
+
+}  // namespace
 
 Result<Lowered> lower(const ProgramSpec& spec) {
   if (!spec.backward) {
@@ -27,17 +26,12 @@ Result<Lowered> lower(const ProgramSpec& spec) {
                  result.forward_nodes};
 }
 
-void copy_to(const TensorRef& value, std::byte* target) {
-  if (target != nullptr) std::memcpy(target, value.data, value.type.bytes());
-}
-
-}  // namespace
-
-Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, VariableTable& variables,
+Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, const Lowering& lowering,
+                                          VariableTable& variables,
                                           const std::shared_ptr<kernels::BufferPool>& pool) {
   LoadedProgram program;
   program.contract_ = TRY(contract_of(spec, TRY(check_graph(spec.graph))));
-  Lowered lowered = TRY(lower(spec));
+  Lowered lowered = TRY(lowering(spec));
   program.forward_nodes_ = lowered.forward_nodes;
   program.gradients_ = lowered.gradients;
   program.fetched_ = spec.outputs;

@@ -3,6 +3,7 @@
 // inputs, fetches, updates and state updates refer to.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,10 +16,21 @@
 
 namespace gradstone::reference {
 
+// The graph that is run: forward, or forward and backward.
+struct Lowered {
+  Graph graph;
+  std::vector<std::string> gradients;  // values, in the order of BackwardSpec::wrt
+  std::vector<std::string> origin;     // node of the program for each node
+  std::size_t forward_nodes = 0;       // nodes before this one are the forward pass
+};
+Result<Lowered> lower(const ProgramSpec& spec);
+using Lowering = std::function<Result<Lowered>(const ProgramSpec&)>;
+
 class LoadedProgram {
  public:
-  // Differentiates where there is a backward pass, checks, plans, and declares the variables.
-  static Result<LoadedProgram> make(const ProgramSpec& spec, VariableTable& variables,
+  // Lowers, checks, plans, and declares the variables.
+  static Result<LoadedProgram> make(const ProgramSpec& spec, const Lowering& lowering,
+                                    VariableTable& variables,
                                     const std::shared_ptr<kernels::BufferPool>& pool);
 
   // RunRequest without `program`. Appends to profile.events if that is set.
