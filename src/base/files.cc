@@ -128,11 +128,13 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 
 Status AtomicFile::write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
 
-Status AtomicFile::commit() {
-  if (::fsync(file_.get()) != 0) return file_error("write", path_);
+Status AtomicFile::commit(Durability durability) {
+  const bool synced = durability == Durability::kSynced;
+  if (synced && ::fsync(file_.get()) != 0) return file_error("write", path_);
   if (::close(file_.release()) != 0) return file_error("write", path_);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return file_error("write", path_);
   temporary_.clear();
+  if (!synced) return {};
   // The new name itself is durable once the folder is. Some file systems cannot sync a folder.
   const Descriptor folder(::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.valid() && ::fsync(folder.get()) != 0 && errno != EINVAL && errno != ENOTSUP) {

@@ -41,8 +41,12 @@ Error file_error(std::string_view act, std::string_view path);
 Result<std::string> read_file(const std::string& path);
 Status write_file(const std::string& path, std::string_view content);
 
+// kUnsynced survives the death of every process, but not of the machine: for files that live as long
+// as those who exchange them.
+enum class Durability { kSynced, kUnsynced };
+
 // A file that appears under its name whole or not at all: written beside it under another name,
-// synced, then renamed over it. Without `commit` nothing is left behind, unless the process dies.
+// synced (unless kUnsynced), then renamed over it. Without `commit` nothing is left behind, unless the process dies.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& path);
@@ -52,7 +56,7 @@ class AtomicFile {
 
   Status write(std::span<const std::byte> bytes);
   Status write(std::string_view text);
-  Status commit();
+  Status commit(Durability durability = Durability::kSynced);
 
  private:
   AtomicFile(std::string path, std::string temporary, Descriptor file);

@@ -168,6 +168,72 @@ Result<CoreMessage> read_train_job(const Json& json) {
   return CoreMessage(std::move(job));
 }
 
+// Requests.
+
+Json encode(const LoadBundle& request) {
+  Json json = message("load");
+  json["bundle"] = to_json(request.bundle);
+  return json;
+}
+
+Result<CoreMessage> read_load(const Json& json) {
+  return CoreMessage(
+      LoadBundle{TRY(bundle_from_json(TRY(member(json, "bundle"))).within("bundle"))});
+}
+
+Json encode(const WriteVariables& request) {
+  Json json = message("write");
+  json["file"] = request.file;
+  return json;
+}
+
+Result<CoreMessage> read_write(const Json& json) {
+  return CoreMessage(WriteVariables{TRY(string_member(json, "file"))});
+}
+
+Json encode(const RunProgram& request) {
+  Json json = message("run");
+  json["program"] = request.program;
+  json["feeds"] = request.feeds;
+  json["updates"] = Json::array();
+  for (const UpdateArguments& update : request.updates) {
+    json["updates"].push_back(
+        {{"learning_rate", encode_number(update.learning_rate)}, {"count", update.count}});
+  }
+  json["fetches"] = request.fetches;
+  return json;
+}
+
+Result<CoreMessage> read_run(const Json& json) {
+  RunProgram request;
+  request.program = TRY(unsigned_member(json, "program"));
+  request.feeds = TRY(string_member(json, "feeds"));
+  const Json updates = TRY(member(json, "updates"));
+  if (!updates.is_array()) return unreadable("key 'updates': expected an array");
+  for (const Json& element : updates) {
+    UpdateArguments update;
+    update.learning_rate = TRY(number_member(element, "learning_rate").within("updates"));
+    update.count = TRY(count_member(element, "count").within("updates"));
+    request.updates.push_back(update);
+  }
+  request.fetches = TRY(string_member(json, "fetches"));
+  return CoreMessage(std::move(request));
+}
+
+Json encode(const ReadVariables& request) {
+  Json json = message("read");
+  json["names"] = request.names;
+  json["file"] = request.file;
+  return json;
+}
+
+Result<CoreMessage> read_read(const Json& json) {
+  ReadVariables request;
+  request.names = TRY(strings_member(json, "names"));
+  request.file = TRY(string_member(json, "file"));
+  return CoreMessage(std::move(request));
+}
+
 // Worker to core.
 
 Json encode(const WorkerHello& hello) {
@@ -246,27 +312,34 @@ Result<WorkerMessage> read_fact(const Json& json) {
   return WorkerMessage(std::move(event));
 }
 
-Json encode(const Finished& finished) {
-  Json json = message("finished");
-  json["outcome"] = name_of(finished.outcome);
-  json["message"] = finished.message;
+// Finished and Answer: an outcome in the worker's words.
+template <class Words>
+Json encode_words(std::string_view type, const Words& words) {
+  Json json = message(type);
+  json["outcome"] = name_of(words.outcome);
+  json["message"] = words.message;
   return json;
 }
 
-Result<WorkerMessage> read_finished(const Json& json) {
+Json encode(const Finished& finished) { return encode_words("finished", finished); }
+Json encode(const Answer& answer) { return encode_words("answer", answer); }
+
+template <class Words>
+Result<WorkerMessage> read_words(const Json& json) {
   const std::string name = TRY(string_member(json, "outcome"));
   const std::optional<Outcome> outcome = outcome_from_name(name);
   if (!outcome) return unreadable("key 'outcome': unknown outcome '" + name + "'");
-  return WorkerMessage(Finished{*outcome, TRY(string_member(json, "message"))});
+  return WorkerMessage(Words{*outcome, TRY(string_member(json, "message"))});
 }
 
 constexpr MessageKind<CoreMessage> kCoreMessages[] = {
-    {"hello", read_core_hello},
-    {"train", read_train_job},
+    {"hello", read_core_hello}, {"train", read_train_job}, {"load", read_load},
+    {"write", read_write},      {"run", read_run},         {"read", read_read},
 };
 constexpr MessageKind<WorkerMessage> kWorkerMessages[] = {
-    {"hello", read_worker_hello}, {"phase", read_phase}, {"progress", read_progress},
-    {"samples", read_samples},    {"fact", read_fact},   {"finished", read_finished},
+    {"hello", read_worker_hello},   {"phase", read_phase}, {"progress", read_progress},
+    {"samples", read_samples},      {"fact", read_fact},   {"finished", read_words<Finished>},
+    {"answer", read_words<Answer>},
 };
 
 constexpr std::string_view kDropoutModes[] = {"shared", "native"};  // in the order of DropoutMode

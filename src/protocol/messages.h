@@ -9,6 +9,12 @@
 //   TrainJob                    ->
 //                               <-    Event ... Event, Finished
 //   (closes)                          exits
+//
+// or, in place of the job, requests one by one (run/engine_session.h):
+//   LoadBundle, WriteVariables,
+//   RunProgram, ReadVariables   ->
+//                               <-    Answer
+//   (closes)                          exits
 #pragma once
 
 #include <cstdint>
@@ -22,12 +28,13 @@
 #include "base/json.h"
 #include "data/data_set.h"
 #include "graph/graph.h"
+#include "protocol/program_spec.h"
 #include "recipe/recipe.h"
 #include "record/record.h"
 
 namespace gradstone {
 
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 // First line of the core. Any version of either side can read `protocol`; a worker that does not
 // speak it answers Finished with both numbers, a core that does not speak the worker's refuses it.
@@ -76,6 +83,32 @@ struct TrainJob {
   std::string weights_out;  // where final weights go; "" for nowhere
 };
 
+// Requests. A tensor file (tensor_file.h) holds what goes in or comes out.
+struct LoadBundle {
+  BundleSpec bundle;  // takes the place of the one before
+};
+struct WriteVariables {
+  std::string file;  // every tensor in it is written to the variable of that name
+};
+struct RunProgram {
+  std::size_t program = 0;  // index into BundleSpec::programs
+  std::string feeds;  // file: a tensor for each graph input and `cotangent/VALUE` for each fed
+                      // cotangent; "" if there are none
+  std::vector<UpdateArguments> updates;
+  std::string fetches;  // file to write: every output by its name and `gradient/NAME` for each of
+                        // BackwardSpec::wrt; "" for nothing
+};
+struct ReadVariables {
+  std::vector<std::string> names;
+  std::string file;  // to write
+};
+// Worker to core, one for each request. After anything but ok the bundle is still there; after a
+// LoadBundle that was refused there is none.
+struct Answer {
+  Outcome outcome = Outcome::kOk;
+  std::string message;
+};
+
 // Worker to core, streamed.
 struct PhaseEvent {
   std::string phase;
@@ -99,8 +132,9 @@ struct Finished {
 };
 
 using WorkerMessage =
-    std::variant<WorkerHello, PhaseEvent, ProgressEvent, SamplesEvent, FactEvent, Finished>;
-using CoreMessage = std::variant<CoreHello, TrainJob>;
+    std::variant<WorkerHello, PhaseEvent, ProgressEvent, SamplesEvent, FactEvent, Finished, Answer>;
+using CoreMessage =
+    std::variant<CoreHello, TrainJob, LoadBundle, WriteVariables, RunProgram, ReadVariables>;
 
 Json to_json(const WorkerMessage& message);
 Json to_json(const CoreMessage& message);

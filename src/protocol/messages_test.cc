@@ -142,8 +142,67 @@ TEST(Messages, SamplesKeepEveryBit) {
   EXPECT_TRUE(std::isnan(round_trip_worker(SamplesEvent{"loss", {std::nan("")}}).values.at(0)));
 }
 
+BundleSpec bundle() {
+  UpdateSpec update;
+  update.optimizer.rule = Rule::kMomentum;
+  update.optimizer.momentum = 0.75;
+  update.gradient_clip = {GradientClip::Kind::kGlobalNorm, 5};
+  update.weight_clip = 0.25;
+  update.weight_average = 0.5;
+  update.weights = {{"w", 2, 0}, {"v", 1, 3}};
+  ProgramSpec training{"training", graph_called("a"), Mode::kTraining, {"y", "x"}, {}, {update}};
+  training.backward = BackwardSpec{{"y"}, true, {"x", "w"}};
+  ProgramSpec inference{"inference", graph_called("b"), Mode::kInference, {"y"}, {}, {}};
+  return {{training, inference}};
+}
+
+TEST(Messages, ABundleRoundTrips) {
+  const BundleSpec sent = bundle();
+  const BundleSpec read = round_trip_core(LoadBundle{sent}).bundle;
+  EXPECT_EQ(to_json(read), to_json(sent));
+  ASSERT_EQ(read.programs.size(), 2u);
+  const ProgramSpec& training = read.programs[0];
+  EXPECT_EQ(training.name, "training");
+  EXPECT_EQ(to_json(training.graph), to_json(sent.programs[0].graph));
+  EXPECT_EQ(training.mode, Mode::kTraining);
+  EXPECT_EQ(training.outputs, (std::vector<std::string>{"y", "x"}));
+  ASSERT_TRUE(training.backward.has_value());
+  EXPECT_EQ(training.backward->from, (std::vector<std::string>{"y"}));
+  EXPECT_TRUE(training.backward->fed_cotangents);
+  EXPECT_EQ(training.backward->wrt, (std::vector<std::string>{"x", "w"}));
+  ASSERT_EQ(training.updates.size(), 1u);
+  EXPECT_EQ(training.updates[0].optimizer, sent.programs[0].updates[0].optimizer);
+  EXPECT_EQ(training.updates[0].gradient_clip, sent.programs[0].updates[0].gradient_clip);
+  EXPECT_EQ(training.updates[0].weight_clip, 0.25);
+  EXPECT_EQ(training.updates[0].weight_average, 0.5);
+  ASSERT_EQ(training.updates[0].weights.size(), 2u);
+  EXPECT_EQ(training.updates[0].weights[0].weight, "w");
+  EXPECT_EQ(training.updates[0].weights[0].rate_multiplier, 2);
+  EXPECT_EQ(training.updates[0].weights[1].decay_multiplier, 3);
+  EXPECT_EQ(read.programs[1].mode, Mode::kInference);
+  EXPECT_FALSE(read.programs[1].backward.has_value());
+}
+
+TEST(Messages, RequestsRoundTrip) {
+  EXPECT_EQ(round_trip_core(WriteVariables{"/tmp/a file"}).file, "/tmp/a file");
+  const RunProgram run = round_trip_core(RunProgram{3, "in", {{0.1, 7}, {1e-300, 1}}, "out"});
+  EXPECT_EQ(run.program, 3u);
+  EXPECT_EQ(run.feeds, "in");
+  ASSERT_EQ(run.updates.size(), 2u);
+  EXPECT_EQ(run.updates[0].learning_rate, 0.1);
+  EXPECT_EQ(run.updates[0].count, 7);
+  EXPECT_EQ(run.updates[1].learning_rate, 1e-300);
+  EXPECT_EQ(run.fetches, "out");
+  const ReadVariables read = round_trip_core(ReadVariables{{"w", "w:mean"}, "file"});
+  EXPECT_EQ(read.names, (std::vector<std::string>{"w", "w:mean"}));
+  EXPECT_EQ(read.file, "file");
+}
+
 TEST(Messages, EveryOutcomeFinishes) {
   for (int i = 0; i <= static_cast<int>(Outcome::kInvalid); ++i) {
+    const Answer answer = round_trip_worker(Answer{static_cast<Outcome>(i), "so"});
+    EXPECT_EQ(static_cast<int>(answer.outcome), i);
+    EXPECT_EQ(answer.message, "so");
     const Finished read = round_trip_worker(Finished{static_cast<Outcome>(i), "why"});
     EXPECT_EQ(static_cast<int>(read.outcome), i);
     EXPECT_EQ(read.message, "why");
@@ -154,7 +213,8 @@ TEST(Messages, EveryOutcomeFinishes) {
 // refused by name.
 TEST(Messages, AMissingOrWrongKeyIsRefused) {
   const std::vector<WorkerMessage> from_worker = {WorkerHello{},  PhaseEvent{}, ProgressEvent{},
-                                                  SamplesEvent{}, FactEvent{},  Finished{}};
+                                                  SamplesEvent{}, FactEvent{},  Finished{},
+                                                  Answer{}};
   for (const WorkerMessage& message : from_worker) {
     const Json whole = on_the_wire(message);
     for (const auto& [key, value] : whole.items()) {
@@ -166,7 +226,9 @@ TEST(Messages, AMissingOrWrongKeyIsRefused) {
       EXPECT_EQ(read.error().kind, ErrorKind::kUnreadable);
     }
   }
-  for (const CoreMessage& message : {CoreMessage(CoreHello{}), CoreMessage(train_job())}) {
+  for (const CoreMessage& message :
+       {CoreMessage(CoreHello{}), CoreMessage(train_job()), CoreMessage(LoadBundle{bundle()}),
+        CoreMessage(WriteVariables{}), CoreMessage(RunProgram{}), CoreMessage(ReadVariables{})}) {
     const Json whole = on_the_wire(message);
     for (const auto& [key, value] : whole.items()) {
       Json broken = whole;
@@ -197,6 +259,28 @@ TEST(Messages, RubbishIsRefused) {
   job["seed"] = -1;
   EXPECT_EQ(core_message_from_json(job).error().message,
             "message 'train': key 'seed': expected a whole number from 0");
+}
+
+TEST(Messages, ABrokenBundleIsRefusedWithItsPlace) {
+  const auto error_after = [](auto change) {
+    Json json = on_the_wire(CoreMessage(LoadBundle{bundle()}));
+    change(json["bundle"]["programs"]);
+    return core_message_from_json(json).error().message;
+  };
+  const std::string place = "message 'load': bundle: ";
+  EXPECT_EQ(error_after([](Json& programs) { programs = 3; }),
+            place + "key 'programs': expected an array");
+  EXPECT_EQ(error_after([](Json& programs) { programs[1]["mode"] = "sleeping"; }),
+            place + "programs[1]: key 'mode': unknown mode 'sleeping'");
+  EXPECT_EQ(error_after([](Json& programs) { programs[0]["backward"].erase("wrt"); }),
+            place + "programs[0]: backward: key 'wrt' is missing");
+  EXPECT_EQ(
+      error_after([](Json& programs) { programs[0]["updates"][0]["weights"][1].erase("weight"); }),
+      place + "programs[0]: updates[0]: weights[1]: key 'weight' is missing");
+  EXPECT_EQ(error_after([](Json& programs) {
+              programs[0]["updates"][0]["optimizer"]["rule"] = "guess";
+            }).find(place + "programs[0]: updates[0]: optimizer: key 'rule': unknown value"),
+            0u);
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ Result<Mapping> map_file(const std::string& path) {
 }  // namespace
 
 Status write_tensor_file(const std::string& path,
-                         const std::vector<std::pair<std::string, TensorRef>>& tensors) {
+                         const std::vector<std::pair<std::string, TensorRef>>& tensors,
+                         Durability durability) {
   TRY(check_names(tensors).within("tensor file '" + path + "'"));
   // The format allows no gaps: with the widest elements first each tensor is aligned to its own.
   std::vector<std::size_t> order(tensors.size());
@@ -80,7 +81,7 @@ Status write_tensor_file(const std::string& path,
     const TensorRef& tensor = tensors[i].second;
     TRY(file.write(std::span(tensor.data, tensor.type.bytes())));
   }
-  return file.commit();
+  return file.commit(durability);
 }
 
 struct TensorFile::State {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/result.h"
 #include "graph/tensor.h"
 
@@ -17,7 +18,8 @@ namespace gradstone {
 
 // Writes whole and atomically: a temporary file in the same folder, synced and renamed.
 Status write_tensor_file(const std::string& path,
-                         const std::vector<std::pair<std::string, TensorRef>>& tensors);
+                         const std::vector<std::pair<std::string, TensorRef>>& tensors,
+                         Durability durability = Durability::kSynced);
 
 // A mapped file. Views live as long as this object.
 class TensorFile {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/runner.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,33 +11,24 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/subprocess.h"
 #include "protocol/channel.h"
 #include "protocol/messages.h"
 #include "record/sample_names.h"
 #include "run/environment.h"
 #include "run/job.h"
-#include "run/limits.h"
-#include "run/memory_cgroup.h"
 #include "run/plan.h"
-#include "run/watchdog.h"
+#include "run/worker_process.h"
 
 namespace gradstone {
 namespace {
 
 constexpr std::chrono::milliseconds kForEver{-1};
-constexpr std::chrono::seconds kTimeToLeave{10};  // for a worker that has said all
 
 // Sections of the context that only the core writes.
 constexpr std::array<std::string_view, 4> kOwnSections = {"settings", "limits", "environment",
                                                           "worker"};
 
-struct End {
-  Outcome outcome = Outcome::kInvalid;
-  std::string message;
-};
-
-End end_of(const Error& error) {
+Finished end_before_start(const Error& error) {
   switch (error.kind) {
     case ErrorKind::kUnsupported:
       return {Outcome::kUnsupported, error.message};
@@ -49,15 +37,6 @@ End end_of(const Error& error) {
     default:
       return {Outcome::kInvalid, error.message};
   }
-}
-
-std::string in_mebibytes(std::int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
-
-std::string last_line(std::string_view text) {
-  const std::size_t end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string_view::npos) return "";
-  text = text.substr(0, end + 1);
-  return std::string(text.substr(text.rfind('\n') + 1));
 }
 
 // One conversation with one worker, from hello to its end.
@@ -76,7 +55,7 @@ class Conversation {
       WorkerMessage message = TRY(worker_message_from_json(*json));
       if (auto* finished = std::get_if<Finished>(&message)) {
         if (finished->outcome == Outcome::kOk) TRY(check_trained(job.measure.steps));
-        end_ = End{finished->outcome, std::move(finished->message)};
+        end_ = std::move(*finished);
         return {};
       }
       if (auto* answer = std::get_if<WorkerHello>(&message)) {
@@ -92,7 +71,7 @@ class Conversation {
   }
 
   // What came of it, by the worker's word or our refusal; nullopt if it did not get so far.
-  const std::optional<End>& end() const { return end_; }
+  const std::optional<Finished>& end() const { return end_; }
   bool refused() const { return refused_; }
   // "in phase train, step 20", or before hello "at its start".
   std::string place() const {
@@ -116,10 +95,7 @@ class Conversation {
     greeted_ = true;
     if (hello.protocol != kProtocolVersion) {
       refused_ = true;
-      end_ = End{Outcome::kInvalid, "the engine speaks version " + std::to_string(hello.protocol) +
-                                        " of the protocol, this gradstone version " +
-                                        std::to_string(kProtocolVersion) +
-                                        "; install both from the same build"};
+      end_ = Finished{Outcome::kInvalid, other_protocol(hello.protocol)};
     } else if (hello.engine.is_object()) {
       record_.context["engine"] = std::move(hello.engine);
     }
@@ -153,6 +129,7 @@ class Conversation {
     return {};
   }
 
+  Status take(Answer&) { return unreadable("an answer to no request"); }
   Status take(WorkerHello&) { return {}; }  // seen before
   Status take(Finished&) { return {}; }     // seen before
 
@@ -162,76 +139,8 @@ class Conversation {
   bool refused_ = false;
   std::string phase_;
   std::int64_t step_ = 0;
-  std::optional<End> end_;
+  std::optional<Finished> end_;
 };
-
-// How a worker left.
-struct Leaving {
-  ExitStatus exit;
-  bool forced = false;  // it had nothing more to say, and yet stayed
-};
-
-// Everything that is known when a worker is gone.
-struct Aftermath {
-  const Conversation& conversation;
-  const Status& heard;  // an error: it sent rubbish
-  const Limits& limits;
-  Verdict verdict;
-  Leaving leaving;
-  bool kernel_killed = false;  // for lack of memory
-  std::string tail;
-};
-
-End end_by_kill(const Aftermath& after) {
-  const std::string place = after.conversation.place();
-  switch (after.verdict.reason) {
-    case KillReason::kStopped:
-      return {Outcome::kInvalid, "interrupted " + place};
-    case KillReason::kTime:
-      return {Outcome::kTimedOut, "passed the time limit of " +
-                                      fmt::to_string(after.limits.seconds) + " s " + place +
-                                      "; --time-limit sets another"};
-    default:
-      return {Outcome::kOutOfMemory, "passed the memory limit of " +
-                                         in_mebibytes(after.limits.memory_bytes) + " with " +
-                                         in_mebibytes(after.verdict.resident_bytes) + " resident " +
-                                         place + "; --memory-limit sets another"};
-  }
-}
-
-End end_of(const Aftermath& after) {
-  if (after.conversation.end()) return *after.conversation.end();
-  if (after.verdict.reason != KillReason::kNone) return end_by_kill(after);
-  if (!after.heard.ok()) {
-    return {Outcome::kCrashed, "sent rubbish on the protocol: " + after.heard.error().message};
-  }
-  const std::string place = after.conversation.place();
-  const ExitStatus& exit = after.leaving.exit;
-  if (after.leaving.forced) {
-    return {Outcome::kCrashed, "the worker closed the protocol " + place + " and did not leave"};
-  }
-  if (exit.signal == SIGKILL && after.kernel_killed) {
-    return {Outcome::kOutOfMemory, "killed by the kernel for lack of memory " + place};
-  }
-  const std::string words = last_line(after.tail);
-  return {Outcome::kCrashed, std::string("the worker ") +
-                                 (exit.signal != 0 ? "died of " : "left with ") + to_string(exit) +
-                                 " " + place + (words.empty() ? "" : ": " + words)};
-}
-
-Leaving see_off(Subprocess& worker, bool at_once) {
-  if (at_once) worker.kill_group();
-  if (const std::optional<ExitStatus> exit = worker.wait(kTimeToLeave)) return {*exit};
-  worker.kill_group();
-  return {*worker.wait(kForEver), true};
-}
-
-Limits limits_of(const RunSpec& spec) {
-  Limits limits{spec.time_limit_seconds, spec.memory_limit_bytes};
-  if (limits.memory_bytes == 0) limits.memory_bytes = default_memory_limit();
-  if (limits.memory_bytes == 0) limits.memory_bytes = std::numeric_limits<std::int64_t>::max();
-  return limits;
-}
 
 RunRecord started(const RunSpec& spec) {
   RunRecord record;
@@ -255,38 +164,30 @@ struct Outside {
   const std::atomic<bool>& stop;
 };
 
-Result<End> run_worker(const RunSpec& spec, const TrainJob& job, RunRecord& record,
-                       const Outside& outside) {
-  const Limits limits = limits_of(spec);
-  ChannelPair pair = TRY(open_channel());
-  Command command{spec.engine.engine.executable};
-  command.descriptors = {{pair.theirs.get(), kWorkerDescriptor}};
-  const std::int64_t kills_before = out_of_memory_kills();
-  Subprocess worker = TRY(Subprocess::start(command));
-  pair.theirs.reset();
-  const auto cgroup = MemoryCgroup::hold(worker.pid(), limits.memory_bytes);
-  record.context["limits"] = {{"seconds", encode_number(limits.seconds)},
-                              {"memory_bytes", limits.memory_bytes},
-                              {"memory_by", cgroup ? "cgroup and watchdog" : "watchdog"}};
-  Watchdog watchdog(worker, pair.ours, limits, outside.stop);
+Result<Finished> run_worker(const RunSpec& spec, const TrainJob& job, RunRecord& record,
+                            const Outside& outside) {
+  const auto worker =
+      TRY(WorkerProcess::start(spec.engine.engine.executable,
+                               {spec.time_limit_seconds, spec.memory_limit_bytes}, outside.stop));
+  const Limits& limits = worker->limits();
+  record.context["limits"] = {
+      {"seconds", encode_number(limits.seconds)},
+      {"memory_bytes", limits.memory_bytes},
+      {"memory_by", worker->held_by_cgroup() ? "cgroup and watchdog" : "watchdog"}};
 
   Conversation conversation(record, outside.observer);
-  const Status heard = conversation.hold(pair.ours, hello_for(spec), job);
-  Aftermath after{conversation, heard, limits, watchdog.finish()};
-  pair.ours.end();  // a worker that waits for us hears that we are done
-  const bool refused = !heard.ok() || conversation.refused();
-  after.leaving = see_off(worker, refused);
-  after.kernel_killed = cgroup ? cgroup->has_killed() : out_of_memory_kills() > kills_before;
-  after.tail = worker.output_tail();
-  record.context["worker"] = {{"exit", to_string(after.leaving.exit)},
-                              {"most_resident_bytes", after.verdict.resident_bytes},
-                              {"stderr", after.tail}};
-  return end_of(after);
+  const Status heard = conversation.hold(worker->channel(), hello_for(spec), job);
+  const Departure departure = worker->leave(!heard.ok() || conversation.refused());
+  record.context["worker"] = {{"exit", to_string(departure.exit)},
+                              {"most_resident_bytes", departure.verdict.resident_bytes},
+                              {"stderr", departure.tail}};
+  if (conversation.end()) return *conversation.end();
+  return end_of(departure, heard, limits, conversation.place());
 }
 
-Result<End> prepare_and_run(const RunSpec& spec, const Workload& workload, RunRecord& record,
-                            const Outside& outside) {
-  if (outside.stop) return End{Outcome::kInvalid, "interrupted before its start"};
+Result<Finished> prepare_and_run(const RunSpec& spec, const Workload& workload, RunRecord& record,
+                                 const Outside& outside) {
+  if (outside.stop) return Finished{Outcome::kInvalid, "interrupted before its start"};
   const TemporaryFolder folder = TRY(TemporaryFolder::create());
   outside.observer.phase("prepare");
   const TrainJob job = TRY(make_job(spec, workload, folder));
@@ -299,8 +200,8 @@ RunRecord run_one(const RunSpec& spec, const Workload& workload, RunObserver& ob
                   const std::atomic<bool>& stop) {
   const RunSpec whole = resolved(spec, workload);
   RunRecord record = started(whole);
-  const Result<End> result = prepare_and_run(whole, workload, record, {observer, stop});
-  const End end = result.ok() ? *result : end_of(result.error());
+  const Result<Finished> result = prepare_and_run(whole, workload, record, {observer, stop});
+  const Finished end = result.ok() ? *result : end_before_start(result.error());
   record.outcome = end.outcome;
   record.message = end.message;
   record.finished_ms = unix_ms();

@@ -17,7 +17,7 @@ namespace gradstone {
 namespace {
 
 const std::string kHelloLine =
-    "echo '{\"type\":\"hello\",\"protocol\":1,\"engine\":{\"name\":\"fake\"}}' >&3\n";
+    "echo '{\"type\":\"hello\",\"protocol\":2,\"engine\":{\"name\":\"fake\"}}' >&3\n";
 const std::string kHello = "read -r core <&3\n" + kHelloLine + "read -r job <&3\n";
 constexpr std::string_view kFinished =
     "echo '{\"type\":\"finished\",\"outcome\":\"ok\",\"message\":\"\"}' >&3\n";
@@ -201,7 +201,7 @@ TEST_F(RunnerTest, AnotherProtocolVersionIsRefusedWithBothNumbers) {
   const RunRecord record = run("echo '{\"type\":\"hello\",\"protocol\":99}' >&3\nsleep 1000\n");
   EXPECT_EQ(record.outcome, Outcome::kInvalid);
   EXPECT_EQ(record.message,
-            "the engine speaks version 99 of the protocol, this gradstone version 1; install both "
+            "the engine speaks version 99 of the protocol, this gradstone version 2; install both "
             "from the same build");
 }
 
@@ -251,7 +251,7 @@ TEST_F(RunnerTest, AWorkerThatNeverReadsItsJobIsHeldToItsTime) {
   ASSERT_TRUE(
       write_file(folder.file("engine"),
                  "#!/bin/sh\nread -r core <&3\n"
-                 "echo '{\"type\":\"hello\",\"protocol\":1,\"engine\":{}}' >&3\nsleep 1000\n")
+                 "echo '{\"type\":\"hello\",\"protocol\":2,\"engine\":{}}' >&3\nsleep 1000\n")
           .ok());
   EXPECT_EQ(run_one(spec, workload, *this, stop).outcome, Outcome::kTimedOut);
 }

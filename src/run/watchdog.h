@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds a child to its limits from a thread of its own, so that nothing the child or the person
-// does can hold the holder up. It only watches and kills; what it means is decided by the runner.
+// does can hold the holder up. It only watches and kills; what it means is decided elsewhere.
 #pragma once
 
 #include <atomic>
@@ -36,6 +36,8 @@ class Watchdog {
            const std::atomic<bool>& stop);
   ~Watchdog();
 
+  // From any thread: the time limit now ends so many seconds from here.
+  void restart_clock(double seconds);
   // Ends the watch and tells what it did. Later calls tell the same.
   Verdict finish();
 
@@ -47,7 +49,7 @@ class Watchdog {
   Channel& channel_;
   const Limits limits_;
   const std::atomic<bool>& stop_;
-  const std::int64_t deadline_ns_;
+  std::atomic<std::int64_t> deadline_ns_;
   GroupMemory memory_;
   Verdict verdict_;  // the thread's own until it is joined
   std::mutex mutex_;

@@ -88,6 +88,26 @@ TEST_F(WorkerMain, GreetsTrainsAndFinishes) {
   EXPECT_EQ(std::get<Finished>(answers.back()).outcome, Outcome::kOk);
 }
 
+TEST_F(WorkerMain, AnswersRequestsUntilTheCoreCloses) {
+  const TemporaryFolder folder = TemporaryFolder::create().value();
+  ProgramSpec program{"p", testing::linear_graph(4, false), Mode::kInference, {"logits"}, {}, {}};
+  const auto answers =
+      converse({to_json(CoreMessage(CoreHello{})), to_json(CoreMessage(LoadBundle{{{program}}})),
+                to_json(CoreMessage(ReadVariables{{"bias"}, folder.file("out")})),
+                to_json(CoreMessage(ReadVariables{{"none"}, folder.file("out")}))});
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_EQ(std::get<Answer>(answers[1]).outcome, Outcome::kOk);
+  EXPECT_EQ(std::get<Answer>(answers[2]).outcome, Outcome::kOk);
+  EXPECT_EQ(std::get<Answer>(answers[3]).outcome, Outcome::kInvalid);
+}
+
+TEST_F(WorkerMain, RubbishAmongRequestsIsItsLastWord) {
+  const auto answers = converse(
+      {to_json(CoreMessage(CoreHello{})), to_json(CoreMessage(LoadBundle{})), Json("rubbish")});
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(std::get<Finished>(answers[2]).outcome, Outcome::kInvalid);
+}
+
 TEST_F(WorkerMain, AnswersAnotherProtocolWithItsOwnAndLeaves) {
   CoreHello hello;
   hello.protocol = kProtocolVersion + 1;
