@@ -8,16 +8,21 @@
 namespace gradstone {
 namespace {
 
+EngineDescription description() {
+  EngineDescription description;
+  description.name = "faulty";
+  description.version = "1";
+  description.dtypes = {DType::kFloat32, DType::kFloat64};
+  description.devices = {"cpu"};
+  description.device_note = "plain C++ kernels, written for the CPU alone";
+  description.native_dropout = true;
+  description.execution_mode = ExecutionMode::kGraph;
+  return description;
+}
+
 class FaultyEngine : public Engine {
  public:
   FaultyEngine(const faulty::Fault* fault, std::uint64_t seed) : fault_(fault), seed_(seed) {
-    description_.name = "faulty";
-    description_.version = "1";
-    description_.dtypes = {DType::kFloat32, DType::kFloat64};
-    description_.devices = {"cpu"};
-    description_.device_note = "plain C++ kernels, written for the CPU alone";
-    description_.native_dropout = true;
-    description_.execution_mode = ExecutionMode::kGraph;
     if (fault != nullptr) description_.facts.emplace("fault", fault->help);
   }
 
@@ -37,7 +42,7 @@ class FaultyEngine : public Engine {
 
  private:
   const faulty::Fault* fault_;
-  EngineDescription description_;
+  EngineDescription description_ = description();
   std::uint64_t seed_;
   std::shared_ptr<reference::Profile> profile_ = std::make_shared<reference::Profile>();
 };
