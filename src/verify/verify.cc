@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/verify.h"
+
+#include "verify/whole_network.h"
+
+namespace gradstone {
+namespace {
+
+Answer refusal(const Error& error) { return {Outcome::kInvalid, error.message}; }
+
+std::string label_of(const Node& node) { return node.name + " (" + node.op + ")"; }
+
+}  // namespace
+
+Answer ask_and_compare(const Case& question, EnginePort& engine, std::size_t program,
+                       Comparison& comparison, TensorMap& answers) {
+  const Answer answer = engine.run(program, feeds_of(question), {}, answers);
+  if (answer.outcome != Outcome::kOk) return answer;
+  const auto expected = expectations(question, answers);
+  if (!expected.ok()) return refusal(expected.error());
+  comparison = compare(question.graph, *expected, answers);
+  return {};
+}
+
+Result<Verification> Verification::make(const Subject& subject, std::uint64_t seed) {
+  Verification verification(subject);
+  TensorMap given = subject.weights;
+  for (const auto& [name, value] : subject.batches[0]) given[name] = value;
+  const TensorMap values = TRY(reference_values(subject.graph, given));
+  for (std::size_t i = 0; i < subject.graph.nodes.size(); ++i) {
+    verification.nodes_.push_back(TRY(node_case(subject.graph, i, values, seed)));
+  }
+  return verification;
+}
+
+Answer Verification::check_node(EnginePort& engine, std::size_t position, std::size_t program,
+                                VerifyResult& result) const {
+  Comparison comparison;
+  TensorMap answers;
+  const Answer answer = ask_and_compare(nodes_[position], engine, program, comparison, answers);
+  if (answer.outcome == Outcome::kUnsupported) {
+    result.not_alone.push_back(label_of(subject_->graph.nodes[position]) + ": " + answer.message);
+    return {};
+  }
+  if (answer.outcome != Outcome::kOk) {
+    const std::string place = "node " + label_of(subject_->graph.nodes[position]) + ": ";
+    return {answer.outcome, place + answer.message};
+  }
+  for (Departure& departure : comparison.departures) departure.position = position;
+  result.comparison.add(comparison);
+  ++result.nodes;
+  return {};
+}
+
+// All nodes in one bundle, or, where the engine refuses some, each in its own.
+Answer Verification::check_nodes(EnginePort& engine, VerifyResult& result) const {
+  BundleSpec bundle;
+  TensorMap weights;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    bundle.programs.push_back(program_of(nodes_[i], subject_->graph.nodes[i].name));
+    weights.merge(weights_of(nodes_[i]));
+  }
+  const Answer loaded = engine.load(bundle);
+  if (loaded.outcome == Outcome::kOk) {
+    const Answer written = engine.write(weights);
+    if (written.outcome != Outcome::kOk) return written;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const Answer answer = check_node(engine, i, i, result);
+      if (answer.outcome != Outcome::kOk) return answer;
+    }
+    return {};
+  }
+  if (loaded.outcome != Outcome::kUnsupported) return loaded;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Answer answer = engine.load({{bundle.programs[i]}});
+    if (answer.outcome == Outcome::kUnsupported) {
+      result.not_alone.push_back(label_of(subject_->graph.nodes[i]) + ": " + answer.message);
+      continue;
+    }
+    if (answer.outcome == Outcome::kOk) answer = engine.write(weights_of(nodes_[i]));
+    if (answer.outcome == Outcome::kOk) answer = check_node(engine, i, 0, result);
+    if (answer.outcome != Outcome::kOk) return answer;
+  }
+  return {};
+}
+
+VerifyResult Verification::check(EnginePort& engine, EnginePort& reference) const {
+  VerifyResult result;
+  Answer answer = check_nodes(engine, result);
+  if (const Departure* first = first_departure(result.comparison)) {
+    result.first = *first;
+    result.first_is_alone = true;
+  }
+  if (answer.outcome == Outcome::kOk) {
+    Comparison whole;
+    answer = check_whole_network(*subject_, engine, reference, whole, result);
+    if (const Departure* first = first_departure(whole); first != nullptr && !result.first) {
+      result.first = *first;
+    }
+    result.comparison.add(whole);
+  }
+  result.outcome = answer.outcome;
+  result.message = answer.message;
+  if (result.first) {
+    result.outcome = Outcome::kWrongResult;
+    result.message = to_string(*result.first);
+  }
+  return result;
+}
+
+}  // namespace gradstone
