@@ -12,7 +12,7 @@ gradstone=$ROOT/build/release/bin/gradstone
 say "what this machine is, and what would spoil a measurement"
 "$gradstone" doctor || true
 
-say "LeNet on Fashion-MNIST: one epoch by each installed framework, and the first 200 steps by the reference"
+say "LeNet on Fashion-MNIST: two epochs by each installed framework, and the first 200 steps by the reference"
 "$gradstone" run --workload lenet-caffe --engine all --data fashion-mnist --epochs 2 --label demo-lenet
 "$gradstone" run --workload lenet-caffe --engine reference --data fashion-mnist --steps 200 --label demo-reference
 

@@ -139,4 +139,11 @@ Result<ValueTypes> check_graph(const Graph& graph) {
   return Checker(graph).check().within("workload " + graph.name);
 }
 
+Result<ValueTypes> check_subgraph(const Graph& graph) {
+  if (!graph.weights.empty() || !graph.state_updates.empty()) {
+    return unreadable("a graph in an attribute has no weights; hand them in as inputs");
+  }
+  return Checker(graph).check();
+}
+
 }  // namespace gradstone

@@ -115,6 +115,21 @@ TEST(CheckGraph, Arity) {
   EXPECT_EQ(outcome(concat), "input 1 is required, but absent");
 }
 
+TEST(CheckGraph, GraphsInAttributes) {
+  EXPECT_EQ(fault([](Graph& g) { g.nodes[0].attributes["strides"] = Subgraph(); }),
+            "workload lenet: node conv1 (Conv): attribute 'strides' holds no graph");
+  const Subgraph body = std::make_shared<const Graph>();
+  EXPECT_EQ(fault([&](Graph& g) { g.nodes[0].attributes["strides"] = body; }),
+            "workload lenet: node conv1 (Conv): attribute 'strides' is a graph; expected a list of "
+            "integers");
+  Graph with_weight = small_network();
+  EXPECT_EQ(check_subgraph(with_weight).error().message,
+            "a graph in an attribute has no weights; hand them in as inputs");
+  Graph bad;
+  bad.outputs = {"x"};
+  EXPECT_EQ(check_subgraph(bad).error().message, "output 'x', which nothing makes");
+}
+
 TEST(CheckGraph, AttributeKinds) {
   EXPECT_EQ(fault([](Graph& g) { g.nodes[0].attributes["strides"] = std::int64_t{2}; }),
             "workload lenet: node conv1 (Conv): attribute 'strides' is an integer; expected a list "

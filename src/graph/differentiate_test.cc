@@ -85,6 +85,7 @@ TEST(Differentiate, EveryRuleHasACase) {
   const std::vector<testing::GradientCase> cases = testing::gradient_cases();
   for (const testing::GradientCase& test : cases) tested.insert(test.op);
   for (const OpDef& op : op_table()) {
+    if (op.expand != nullptr && op.gradient == nullptr) continue;  // differentiable or not
     EXPECT_EQ(op.gradient != nullptr, tested.count(op.name) > 0) << op.name;
   }
 }

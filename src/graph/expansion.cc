@@ -36,6 +36,13 @@ Result<Expanded> expand_once(const Graph& graph, const Wanted& wanted) {
 
 }  // namespace
 
+Status check_unrolled(std::int64_t steps) {
+  constexpr std::int64_t kMost = 20000;
+  if (steps <= kMost) return {};
+  return unsupported("unrolling " + std::to_string(steps) + " steps makes too large a graph; " +
+                     std::to_string(kMost) + " are the most");
+}
+
 ExpansionBuilder::ExpansionBuilder(Graph graph, ValueTypes types)
     : NodeBuilder(std::move(graph), std::move(types), "") {}
 

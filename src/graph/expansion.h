@@ -33,6 +33,9 @@ class ExpansionBuilder : public NodeBuilder {
   std::map<std::size_t, std::string> outputs_;
 };
 
+// An error if a loop of foreign length would be written out in too many steps.
+Status check_unrolled(std::int64_t steps);
+
 struct Expanded {
   Graph graph;
   std::vector<std::size_t> origin;  // for each node the index of the node that it stands for

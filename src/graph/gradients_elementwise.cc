@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of operators that work on each element by itself. g is the cotangent of the output y.
 #include "graph/gradients.h"
+#include "graph/rule_parts.h"
 
 namespace gradstone {
 namespace {
-
-// Gives input `index` the sum of `value` over the axes along which it was broadcast.
-void give_summed(GradientBuilder& b, std::size_t index, const std::string& value) {
-  b.give(index, b.sum_to(value, b.shape_of(b.input(index))));
-}
 
 // The value that every element of a constant has.
 std::optional<double> uniform_value(const Tensor* constant) {
@@ -52,10 +48,12 @@ Status gradient_of_div(GradientBuilder& b) {
 }
 
 // d(x^p) = g p x^(p-1), g y log x. A constant exponent is treated apart so that x = 0 gives no NaN:
-// the zeroth power has no gradient, the first is the identity.
+// the zeroth power has no gradient, the first is the identity. Other exponents are looked at one by
+// one: nothing flows to x where p = 0, nor to p where x = 0.
 Status gradient_of_pow(GradientBuilder& b) {
-  const std::string g = b.cotangent(), x = b.input(0), p = b.input(1);
+  const std::string g = b.cotangent(), x = b.input(0);
   const DType dtype = b.type_of(x).dtype;
+  const std::string p = b.cast(b.input(1), dtype);
   if (const std::optional<double> power = uniform_value(b.constant(1)); power && b.wants(0)) {
     if (*power == 0) return {};
     const std::string slope =
@@ -64,12 +62,16 @@ Status gradient_of_pow(GradientBuilder& b) {
                       : b.mul(g, b.append("pow", "Pow", {x, b.scalar(*power - 1, dtype)}));
     give_summed(b, 0, b.scale(slope, *power));
   } else if (b.wants(0)) {
-    const std::string power_below = b.append("pow", "Pow", {x, b.offset(p, -1)});
-    give_summed(b, 0, b.mul(g, b.mul(p, power_below)));
+    const std::string none = b.append("none", "Equal", {p, b.scalar(0, dtype)});
+    const std::string below = select(b, none, b.scalar(0, dtype), b.offset(p, -1));
+    give_summed(b, 0, b.mul(g, b.mul(p, b.append("pow", "Pow", {x, below}))));
   }
   if (b.wants(1)) {
-    const std::string slope = b.mul(b.output(0), b.append("log", "Log", {x}));
-    give_summed(b, 1, b.mul(g, slope));
+    const std::string none = b.append("none", "Equal", {x, b.scalar(0, dtype)});
+    const std::string logarithm = apply(b, "Log", select(b, none, b.scalar(1, dtype), x));
+    const std::string of_power =
+        b.sum_to(b.mul(g, b.mul(b.output(0), logarithm)), Shape(b.shape_of(p)));
+    b.give(1, b.cast(of_power, b.type_of(b.input(1)).dtype));
   }
   return {};
 }

@@ -93,13 +93,38 @@ Status gradient_of_slice(GradientBuilder& b) {
   return {};
 }
 
+// What was repeated is summed, axis by axis.
+Status gradient_of_repeating_pad(GradientBuilder& b, const Pads& pads) {
+  const Shape shape = b.shape_of(b.input(0));
+  std::string g = b.cotangent();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (pads.begin[axis] == 0 && pads.end[axis] == 0) continue;
+    Shape scattered = b.shape_of(g);
+    scattered[axis] = shape[axis];
+    g = b.append("scatter", "GatherGrad", {b.integers(padded_places(pads, axis, shape[axis])), g},
+                 {{"axis", static_cast<std::int64_t>(axis)}, {"input_shape", scattered}});
+  }
+  b.give(0, g);
+  return {};
+}
+
+// Padding with a constant is undone by padding the other way round.
 Status gradient_of_pad(GradientBuilder& b) {
   const NodeInputs inputs = b.node_inputs();
-  const Padding padding = TRY(padding_of(inputs.context()));
+  const Pads pads = TRY(pads_of(inputs.context()));
+  if (pads.mode != PadMode::kConstant) return gradient_of_repeating_pad(b, pads);
   const Shape& shape = b.shape_of(b.input(0));
-  Shape end = padding.begin;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) end[axis] += shape[axis];
-  b.give(0, b.slice(b.cotangent(), padding.begin, end));
+  Shape end = pads.begin;
+  bool takes_away = false;
+  Integers before, after;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    end[axis] += shape[axis];
+    takes_away |= pads.begin[axis] < 0 || pads.end[axis] < 0;
+    before.push_back(-pads.begin[axis]);
+    after.push_back(-pads.end[axis]);
+  }
+  b.give(0, takes_away ? zero_padded(b, b.cotangent(), before, after)
+                       : b.slice(b.cotangent(), pads.begin, end));
   return {};
 }
 

@@ -44,5 +44,16 @@ std::vector<std::int64_t> attribute_or(const Node& node, std::string_view name,
                                        std::vector<std::int64_t> fallback) {
   return attribute_value(node, name, std::move(fallback));
 }
+std::vector<double> attribute_or(const Node& node, std::string_view name,
+                                 std::vector<double> fallback) {
+  return attribute_value(node, name, std::move(fallback));
+}
+std::vector<std::string> attribute_or(const Node& node, std::string_view name,
+                                      std::vector<std::string> fallback) {
+  return attribute_value(node, name, std::move(fallback));
+}
+Subgraph subgraph_of(const Node& node, std::string_view name) {
+  return attribute_value(node, name, Subgraph());
+}
 
 }  // namespace gradstone

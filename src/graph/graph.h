@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,20 +19,28 @@
 
 namespace gradstone {
 
+struct Graph;
+
+// A graph as an attribute (the body of a Scan), which sees its own inputs and constants only. Shared
+// by all copies of its node, so nobody changes it; never null. Equal to itself alone.
+using Subgraph = std::shared_ptr<const Graph>;
+
 using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
-                               std::vector<double>, std::vector<std::string>>;
+                               std::vector<double>, std::vector<std::string>, Subgraph>;
 
 // One application of an operator. Values are named; an absent optional input or output is "".
 struct Node {
   std::string name;    // unique in the graph
   std::string op;      // "Conv"
-  std::string domain;  // "" for ONNX, kGradstoneDomain for our own
+  std::string domain;  // "" for ONNX, kTrainingDomain, or kGradstoneDomain for our own
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::map<std::string, Attribute>
       attributes;  // only those given; defaults stand in the operator table
 };
 inline constexpr std::string_view kGradstoneDomain = "gradstone";
+inline constexpr std::string_view kTrainingDomain =
+    "ai.onnx.preview.training";  // ONNX's, version 1
 
 // A value fed at every run.
 struct GraphInput {
@@ -79,6 +88,12 @@ double attribute_or(const Node& node, std::string_view name, double fallback);
 std::string attribute_or(const Node& node, std::string_view name, std::string_view fallback);
 std::vector<std::int64_t> attribute_or(const Node& node, std::string_view name,
                                        std::vector<std::int64_t> fallback);
+std::vector<double> attribute_or(const Node& node, std::string_view name,
+                                 std::vector<double> fallback);
+std::vector<std::string> attribute_or(const Node& node, std::string_view name,
+                                      std::vector<std::string> fallback);
+// nullptr if the node has no such attribute.
+Subgraph subgraph_of(const Node& node, std::string_view name);
 
 // The type of every value: inputs, weights, constants, and each node's outputs.
 using ValueTypes = std::map<std::string, TensorType, std::less<>>;
@@ -87,6 +102,9 @@ using ValueTypes = std::map<std::string, TensorType, std::less<>>;
 // Errors read `workload lenet: node conv1 (Conv): weight has 3 input channels, the input has 1`,
 // and for an unknown operator or attribute suggest the nearest name.
 Result<ValueTypes> check_graph(const Graph& graph);
+// The same of a graph that is an attribute; it has neither weights nor state updates. Errors begin
+// with the node: the caller adds the place.
+Result<ValueTypes> check_subgraph(const Graph& graph);
 
 // What one execution of a node costs. Figures beyond int64 stop at its largest value.
 struct NodeCost {

@@ -13,8 +13,8 @@ namespace gradstone {
 namespace {
 
 // Keys of attribute values, in the order of the variant Attribute.
-constexpr std::array<std::string_view, 6> kKinds = {"int",  "float",  "string",
-                                                    "ints", "floats", "strings"};
+constexpr std::array<std::string_view, 7> kKinds = {"int",    "float",   "string", "ints",
+                                                    "floats", "strings", "graph"};
 
 // ---- Writing ----
 
@@ -30,8 +30,14 @@ Json attribute_to_json(const Attribute& attribute) {
     value = encode_number(*number);
   } else if (const auto* numbers = std::get_if<std::vector<double>>(&attribute)) {
     value = numbers_to_json(*numbers);
+  } else if (const auto* body = std::get_if<Subgraph>(&attribute)) {
+    value = to_json(**body);
   } else {
-    std::visit([&](const auto& plain) { value = plain; }, attribute);
+    std::visit(
+        [&](const auto& plain) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(plain)>, Subgraph>) value = plain;
+        },
+        attribute);
   }
   return {{std::string(kKinds[attribute.index()]), value}};
 }
@@ -225,6 +231,8 @@ Result<Constant> constant_from_json(const Json& json) {
   return constant;
 }
 
+Result<Graph> graph_members(const Json& json);
+
 Result<Attribute> attribute_from_json(const Json& json) {
   if (!json.is_object() || json.size() != 1) {
     return unreadable("expected an object with one key, the kind");
@@ -236,6 +244,10 @@ Result<Attribute> attribute_from_json(const Json& json) {
   if (kind == "ints") return Attribute(TRY(integers_member(json, kind)));
   if (kind == "floats") return Attribute(TRY(numbers_member(json, kind)));
   if (kind == "strings") return Attribute(TRY(strings_member(json, kind)));
+  if (kind == "graph") {
+    Graph body = TRY(graph_members(json.begin().value()));
+    return Attribute(std::make_shared<const Graph>(std::move(body)));
+  }
   return unreadable("unknown kind '" + kind + "'" +
                     did_you_mean(kind, {kKinds.begin(), kKinds.end()}));
 }

@@ -13,6 +13,22 @@ namespace {
 
 using namespace testing;
 
+// A graph within a graph within a graph.
+Subgraph body_graph() {
+  Graph inner;
+  inner.name = "inner";
+  inner.inputs = {{"i", f32({2})}};
+  inner.outputs = {"i"};
+  Graph body;
+  body.name = "body";
+  body.inputs = {{"b", f32({})}};
+  body.constants = {{"two", Tensor::scalar(2.0F)}};
+  body.nodes = {{"m", "Mul", "", {"b", "two"}, {"p"}, {}}};
+  body.nodes[0].attributes["deeper"] = std::make_shared<const Graph>(inner);
+  body.outputs = {"p"};
+  return std::make_shared<const Graph>(body);
+}
+
 Graph rich_graph() {
   const double inf = std::numeric_limits<double>::infinity();
   Graph graph;
@@ -39,7 +55,8 @@ Graph rich_graph() {
                      {"string", "1"},
                      {"ints", Ints{}},
                      {"floats", std::vector<double>{0.5, -inf}},
-                     {"strings", std::vector<std::string>{"a", ""}}};
+                     {"strings", std::vector<std::string>{"a", ""}},
+                     {"graph", body_graph()}};
   graph.nodes = {node, {"plain", "Relu", "", {"x"}, {"z"}, {}}};
   graph.outputs = {"y", "z"};
   graph.state_updates = {{"s", "y"}};
@@ -57,9 +74,24 @@ TEST(GraphJson, TextSurvivesTheWay) {
 
 TEST(GraphJson, AttributesKeepTheirKind) {
   const Graph before = rich_graph();
-  EXPECT_EQ(travelled(before).nodes[0].attributes, before.nodes[0].attributes);
+  Attributes plain = before.nodes[0].attributes,
+             travelled_plain = travelled(before).nodes[0].attributes;
+  plain.erase("graph");
+  travelled_plain.erase("graph");
+  EXPECT_EQ(travelled_plain, plain);
   EXPECT_EQ(travelled(before).nodes[0].inputs, before.nodes[0].inputs);
   EXPECT_EQ(travelled(before).nodes[0].domain, "gradstone");
+}
+
+TEST(GraphJson, GraphsInAttributesTravelWhole) {
+  const Graph after = travelled(rich_graph());
+  const Subgraph body = subgraph_of(after.nodes[0], "graph");
+  ASSERT_NE(body, nullptr);
+  EXPECT_EQ(body->nodes[0].inputs, (std::vector<std::string>{"b", "two"}));
+  EXPECT_EQ(body->constants[0].value.as<float>()[0], 2.0F);
+  const Subgraph inner = subgraph_of(body->nodes[0], "deeper");
+  ASSERT_NE(inner, nullptr);
+  EXPECT_EQ(inner->inputs[0].type, f32({2}));
 }
 
 TEST(GraphJson, ConstantsKeepTheirBits) {
@@ -122,6 +154,8 @@ TEST(GraphJson, FaultsNameTheirPlace) {
               j["nodes"][0]["attributes"]["int"] = {{"int", 1.5}};
             }),
             "graph: nodes[0]: attribute 'int': key 'int': expected an integer");
+  EXPECT_EQ(fault([](Json& j) { j["nodes"][0]["attributes"]["graph"]["graph"].erase("nodes"); }),
+            "graph: nodes[0]: attribute 'graph': key 'nodes' is missing");
   EXPECT_EQ(fault([](Json& j) { j["inputs"][0]["dtype"] = "float16"; }),
             "graph: inputs[0]: key 'dtype': unknown element type 'float16'");
   EXPECT_EQ(fault([](Json& j) { j["inputs"] = 5; }), "graph: key 'inputs': expected an array");

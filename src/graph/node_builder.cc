@@ -62,8 +62,7 @@ std::vector<std::string> NodeBuilder::append_many(std::string_view label, std::s
                                                   std::vector<std::string> inputs,
                                                   std::size_t outputs, Attributes attributes) {
   Node node;
-  const std::string place = node_.name.empty() ? prefix_ : prefix_ + node_.name + "/";
-  node.name = unique_name(place + std::string(label));
+  node.name = unique_name(place() + std::string(label));
   node.op = op;
   node.domain = domain_of(op);
   node.inputs = std::move(inputs);
@@ -72,10 +71,41 @@ std::vector<std::string> NodeBuilder::append_many(std::string_view label, std::s
     node.outputs.push_back(unique_name(node.name + "/output" + std::to_string(i)));
   }
   node.attributes = std::move(attributes);
-  const std::vector<TensorType> types = output_types(node);
-  for (std::size_t i = 0; i < outputs; ++i) declare(node.outputs[i], types[i]);
-  graph_.nodes.push_back(std::move(node));
+  append_node(std::move(node));
   return graph_.nodes.back().outputs;
+}
+
+std::string NodeBuilder::place() const {
+  return node_.name.empty() ? prefix_ : prefix_ + node_.name + "/";
+}
+
+void NodeBuilder::append_node(Node node) {
+  const std::vector<TensorType> types = output_types(node);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].empty()) declare(node.outputs[i], types[i]);
+  }
+  graph_.nodes.push_back(std::move(node));
+}
+
+std::vector<std::string> NodeBuilder::append_graph(std::string_view label, const Graph& body,
+                                                   const std::vector<std::string>& inputs) {
+  std::map<std::string, std::string> outer = {{"", ""}};  // names by those in the body
+  for (std::size_t i = 0; i < inputs.size(); ++i) outer[body.inputs[i].name] = inputs[i];
+  for (const Constant& constant : body.constants) {
+    outer[constant.name] = constant_value(constant.value);
+  }
+  const std::string prefix = place() + std::string(label) + "/";
+  for (Node node : body.nodes) {
+    node.name = unique_name(prefix + node.name);
+    for (std::string& input : node.inputs) input = outer.at(input);
+    for (std::string& output : node.outputs) {
+      if (!output.empty()) output = outer[output] = unique_name(prefix + output);
+    }
+    append_node(std::move(node));
+  }
+  std::vector<std::string> outputs;
+  for (const std::string& output : body.outputs) outputs.push_back(outer.at(output));
+  return outputs;
 }
 
 std::string NodeBuilder::add(const std::string& a, const std::string& b) {
@@ -174,9 +204,9 @@ std::string NodeBuilder::constant_named(const std::string& wish, Tensor value) {
 }
 
 std::string NodeBuilder::unique_name(const std::string& wish) {
+  int& last = last_number_[wish];  // unrolled loops wish for one name thousands of times
   std::string name = wish;
-  for (int i = 2; names_.count(name) > 0; ++i) name = wish + "_" + std::to_string(i);
-  names_.insert(name);
+  while (!names_.insert(name).second) name = wish + "_" + std::to_string(++last + 1);
   return name;
 }
 

@@ -39,6 +39,11 @@ class NodeBuilder {
                                        std::vector<std::string> inputs, std::size_t outputs,
                                        Attributes attributes = {});
 
+  // Appends the nodes of `body` (an attribute that was checked) with its inputs replaced by the
+  // given values of the same types; nodes are named `<label>/<body's node>`. Returns its outputs.
+  std::vector<std::string> append_graph(std::string_view label, const Graph& body,
+                                        const std::vector<std::string>& inputs);
+
   // Short forms. Operands broadcast; a form that would change nothing returns its operand.
   std::string add(const std::string& a, const std::string& b);
   std::string sub(const std::string& a, const std::string& b);
@@ -73,6 +78,8 @@ class NodeBuilder {
   ~NodeBuilder() = default;
 
   std::vector<TensorType> output_types(const Node& node) const;  // all that the operator has
+  void append_node(Node node);                                   // declares its outputs
+  std::string place() const;                                     // of new nodes: `<prefix><node>/`
   std::string unique_name(const std::string& wish);
   void declare(const std::string& value, TensorType type);
 
@@ -84,8 +91,9 @@ class NodeBuilder {
 
   std::string prefix_;
   ValueTypes types_;
-  std::set<std::string> names_;           // of nodes and values
-  std::deque<Constant> added_constants_;  // a deque: constant_values_ points into it
+  std::set<std::string> names_;             // of nodes and values
+  std::map<std::string, int> last_number_;  // behind a wished name, to make it unique
+  std::deque<Constant> added_constants_;    // a deque: constant_values_ points into it
   ConstantMap constant_values_;
   std::map<std::string, std::string> constants_;  // added ones by content, to share them
 };

@@ -11,9 +11,9 @@ namespace gradstone {
 namespace {
 
 // In the order of AttributeKind and of the variant Attribute.
-constexpr std::array<std::string_view, 6> kKinds = {"an integer",       "a float",
-                                                    "a string",         "a list of integers",
-                                                    "a list of floats", "a list of strings"};
+constexpr std::array<std::string_view, 7> kKinds = {
+    "an integer",       "a float",           "a string", "a list of integers",
+    "a list of floats", "a list of strings", "a graph"};
 
 std::string count_range(int least, int most) {
   if (most == kVariadic) return std::to_string(least) + " or more";
@@ -51,6 +51,10 @@ Status check_attribute(const OpDef& op, const std::string& name, const Attribute
   for (const AttributeDef& known : op.attributes) {
     names.push_back(known.name);
     if (known.name != name) continue;
+    const auto* body = std::get_if<Subgraph>(&value);
+    if (body != nullptr && *body == nullptr) {
+      return unreadable("attribute '" + name + "' holds no graph");
+    }
     if (static_cast<std::size_t>(known.kind) == value.index()) return {};
     return unreadable("attribute '" + name + "' is " + std::string(kKinds[value.index()]) +
                       "; expected " + std::string(kKinds[static_cast<std::size_t>(known.kind)]));

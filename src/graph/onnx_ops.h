@@ -10,10 +10,18 @@ namespace gradstone {
 std::vector<OpDef> convolution_rows();    // Conv and pooling
 std::vector<OpDef> normalization_rows();  // BatchNormalization, LRN, Dropout
 std::vector<OpDef> elementwise_rows();
+std::vector<OpDef> activation_rows();
+std::vector<OpDef> math_rows();       // functions of numbers, Max, Min, Sum, Mean
+std::vector<OpDef> logic_rows();      // comparisons, Where
 std::vector<OpDef> matrix_rows();     // Gemm, MatMul
 std::vector<OpDef> layout_rows();     // data moved, not computed
 std::vector<OpDef> slicing_rows();    // Gather, Slice, Pad
+std::vector<OpDef> axes_rows();       // Squeeze, Tile, Split, DepthToSpace, Trilu
+std::vector<OpDef> indexing_rows();   // GatherND, ScatterND, OneHot, TopK
+std::vector<OpDef> generator_rows();  // Shape, Range
 std::vector<OpDef> reduction_rows();  // ReduceMean, ReduceSum, Softmax, LogSoftmax
 std::vector<OpDef> loss_rows();
+std::vector<OpDef> recurrent_rows();  // LSTM, GRU, RNN
+std::vector<OpDef> control_rows();    // Scan
 
 }  // namespace gradstone

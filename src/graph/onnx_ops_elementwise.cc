@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/element_types.h"
 #include "graph/gradients.h"
 #include "graph/onnx_dtype.h"
 #include "graph/onnx_ops.h"
@@ -10,34 +11,12 @@ namespace {
 using enum AttributeKind;
 using Gradient = Status (*)(GradientBuilder&);
 
-OutputTypes infer_floating(const NodeContext& context) {
-  TRY(expect_floating(context, 0, "the input"));
-  return std::vector<TensorType>{*context.inputs[0]};
-}
-
-Status expect_arithmetic(const TensorType& type) {
-  if (is_floating(type.dtype) || type.dtype == DType::kInt32 || type.dtype == DType::kInt64) {
-    return {};
-  }
-  return unreadable("no arithmetic on " + std::string(name_of(type.dtype)) +
-                    "; cast to a floating type, int32 or int64");
-}
-
-OutputTypes infer_unary_arithmetic(const NodeContext& context) {
-  TRY(expect_arithmetic(*context.inputs[0]));
-  return std::vector<TensorType>{*context.inputs[0]};
-}
-
-OutputTypes infer_binary(const NodeContext& context) {
-  TRY(expect_arithmetic(*context.inputs[0]));
-  TRY(expect_like_first(context, 1, "the second input"));
+// The exponent may have another type; the power has the base's.
+OutputTypes infer_power(const NodeContext& context) {
+  TRY(expect_elements(context, 0, Elements::kWide, "the base"));
+  TRY(expect_elements(context, 1, Elements::kNumbers, "the exponent"));
   const Shape shape = TRY(broadcast_shapes(context.inputs[0]->shape, context.inputs[1]->shape));
   return std::vector<TensorType>{{context.inputs[0]->dtype, shape}};
-}
-
-OutputTypes infer_power(const NodeContext& context) {
-  TRY(expect_floating(context, 0, "the base"));
-  return infer_binary(context);
 }
 
 OutputTypes infer_cast(const NodeContext& context) {
@@ -52,7 +31,7 @@ OutputTypes infer_cast(const NodeContext& context) {
 // Whatever the function, one operation an element.
 OpDef unary(std::string_view name, Gradient gradient, std::string_view summary) {
   return {.name = name,
-          .infer = infer_floating,
+          .infer = infer_like_first<Elements::kFloating>,
           .flops = one_per_element,
           .gradient = gradient,
           .summary = summary};
@@ -62,7 +41,7 @@ OpDef binary(std::string_view name, Gradient gradient, std::string_view summary)
   return {.name = name,
           .min_inputs = 2,
           .max_inputs = 2,
-          .infer = infer_binary,
+          .infer = infer_broadcast<Elements::kNumbers>,
           .flops = one_per_element,
           .gradient = gradient,
           .summary = summary};
@@ -84,7 +63,7 @@ std::vector<OpDef> elementwise_rows() {
       binary("Sub", gradient_of_sub, "a - b, broadcast"),
       binary("Mul", gradient_of_mul, "a * b, broadcast"),
       binary("Div", gradient_of_div, "a / b, broadcast; integers towards zero"),
-      binary("Pow", gradient_of_pow, "a to the power b, broadcast; both of one floating type"),
+      binary("Pow", gradient_of_pow, "a to the power b, broadcast; as a's type"),
       // A change of representation, not arithmetic: no operations.
       {.name = "Cast",
        .attributes = {{"to", kInt, true}},
@@ -93,7 +72,7 @@ std::vector<OpDef> elementwise_rows() {
        .summary = "Another element type; `to` is ONNX's number of it"},
   };
   for (OpDef& row : rows) {
-    if (row.name == "Neg") row.infer = infer_unary_arithmetic;
+    if (row.name == "Relu" || row.name == "Neg") row.infer = infer_like_first<Elements::kSigned>;
     if (row.name == "Pow") row.infer = infer_power;
   }
   return rows;

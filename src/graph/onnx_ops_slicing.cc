@@ -29,10 +29,11 @@ OutputTypes infer_slice(const NodeContext& context) {
 
 OutputTypes infer_pad(const NodeContext& context) {
   TRY(expect_like_first(context, 2, "constant_value"));
-  const Padding padding = TRY(padding_of(context));
+  const Pads pads = TRY(pads_of(context));
+  if (pads.mode == PadMode::kConstant) TRY(padding_of(context));
   TensorType type = *context.inputs[0];
   for (std::size_t i = 0; i < type.shape.size(); ++i) {
-    type.shape[i] += padding.begin[i] + padding.end[i];
+    type.shape[i] += pads.begin[i] + pads.end[i];
   }
   return std::vector<TensorType>{type};
 }
@@ -61,7 +62,8 @@ std::vector<OpDef> slicing_rows() {
        .attributes = {{"mode", kString}},
        .infer = infer_pad,
        .gradient = gradient_of_pad,
-       .summary = "The data with a constant around it: pads and constant_value, both constants"},
+       .summary = "The data with a constant, its mirror image or its border around it; pads, which "
+                  "may be negative, and constant_value are constants"},
   };
 }
 

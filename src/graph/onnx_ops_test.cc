@@ -137,7 +137,7 @@ TEST(Elementwise, BroadcastsLikeNumpy) {
   EXPECT_EQ(outcome("Add", {f32({2}), i64({2})}),
             "the second input is int64, the first input is float32");
   EXPECT_EQ(outcome("Mul", {TensorType{DType::kBool, {2}}, TensorType{DType::kBool, {2}}}),
-            "no arithmetic on bool; cast to a floating type, int32 or int64");
+            "the input is bool; the operator needs numbers");
 }
 
 TEST(Elementwise, KeepsTheType) {
@@ -145,7 +145,7 @@ TEST(Elementwise, KeepsTheType) {
     EXPECT_EQ(outcome(op, {f32({2, 3})}), "float32 [2, 3]") << op;
   }
   EXPECT_EQ(outcome("Neg", {i64({2})}), "int64 [2]");
-  EXPECT_EQ(outcome("Relu", {i64({2})}),
+  EXPECT_EQ(outcome("Tanh", {i64({2})}),
             "the input is int64; the operator needs float32 or float64");
 }
 
@@ -267,10 +267,6 @@ TEST(Slicing, Pad) {
   EXPECT_EQ(outcome("Pad", {f32({2, 3}), list({1, 0, 2, 4}), Tensor::scalar(1.5F)}),
             "float32 [5, 7]");
   EXPECT_EQ(outcome("Pad", {f32({2, 3}), list({1, 2})}), "pads has 2 items; expected 4");
-  EXPECT_EQ(outcome("Pad", {f32({2}), list({-1, 0})}),
-            "pads holds -1; expected 0 or more (Slice takes away)");
-  EXPECT_EQ(outcome("Pad", {f32({2}), list({1, 0})}, {{"mode", "reflect"}}),
-            "mode 'reflect'; only 'constant' is supported");
 }
 
 TEST(Reduction, AxesAndDimensions) {

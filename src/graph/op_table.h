@@ -15,7 +15,7 @@ namespace gradstone {
 class GradientBuilder;   // graph/gradients.h
 class ExpansionBuilder;  // graph/expansion.h
 
-enum class AttributeKind { kInt, kFloat, kString, kInts, kFloats, kStrings };
+enum class AttributeKind { kInt, kFloat, kString, kInts, kFloats, kStrings, kGraph };
 
 struct AttributeDef {
   std::string_view name;
@@ -35,7 +35,7 @@ struct NodeContext {
 
 struct OpDef {
   std::string_view name;
-  std::string_view domain;  // "" or kGradstoneDomain
+  std::string_view domain;  // "", kTrainingDomain or kGradstoneDomain
   int min_inputs = 1;
   int max_inputs = 1;  // kVariadic: any number
   int min_outputs = 1;

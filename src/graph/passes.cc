@@ -114,6 +114,31 @@ void retype_attributes(Node& node, DType dtype) {
   }
 }
 
+// Every graph in an attribute as `form` makes it.
+template <class Form>
+void change_bodies(Node& node, Form form) {
+  for (auto& [name, attribute] : node.attributes) {
+    auto* body = std::get_if<Subgraph>(&attribute);
+    if (body != nullptr) *body = std::make_shared<const Graph>(form(**body));
+  }
+}
+
+// The graph with every node in inference form.
+Graph still_form(const Graph& graph) {
+  Graph still = graph;
+  still.state_updates.clear();
+  const Names read = values_read(still);
+  still.nodes.clear();
+  Names names = all_names(graph);
+  for (const Node& node : graph.nodes) {
+    for (Node& form : inference_form(node, read, names)) {
+      change_bodies(form, still_form);
+      still.nodes.push_back(std::move(form));
+    }
+  }
+  return still;
+}
+
 }  // namespace
 
 Graph pruned(const Graph& graph, const std::vector<std::string>& outputs, bool drop_inputs) {
@@ -144,14 +169,7 @@ Graph pruned(const Graph& graph, const std::vector<std::string>& outputs, bool d
 Graph to_inference(const Graph& graph, const std::vector<std::string>& outputs) {
   Graph still = graph;
   still.outputs = outputs;
-  still.state_updates.clear();
-  const Names read = values_read(still);
-  still.nodes.clear();
-  Names names = all_names(graph);
-  for (const Node& node : graph.nodes) {
-    for (Node& form : inference_form(node, read, names)) still.nodes.push_back(std::move(form));
-  }
-  return pruned(still, outputs, /*drop_inputs=*/true);
+  return pruned(still_form(still), outputs, /*drop_inputs=*/true);
 }
 
 SharedDropout share_dropout(const Graph& graph) {
@@ -196,7 +214,10 @@ Graph with_dtype(const Graph& graph, DType dtype) {
     if (!is_floating(constant.value.type().dtype)) continue;
     constant.value = converted(constant.value.ref(), dtype);
   }
-  for (Node& node : result.nodes) retype_attributes(node, dtype);
+  for (Node& node : result.nodes) {
+    retype_attributes(node, dtype);
+    change_bodies(node, [&](const Graph& body) { return with_dtype(body, dtype); });
+  }
   return result;
 }
 

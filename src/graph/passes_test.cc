@@ -54,6 +54,30 @@ std::vector<std::string> ops_of(const Graph& graph) {
   return ops;
 }
 
+// A Scan over x [5, 2] with a Dropout in its body.
+Graph scan_graph() {
+  Graph body;
+  body.inputs = {{"x", f32({2})}};
+  body.constants = {{"one", Tensor::of<float>({1}, std::vector<float>{1})}};
+  body.nodes = {{"y", "Mul", "", {"x", "one"}, {"y"}, {}},
+                {"drop", "Dropout", "", {"y"}, {"z"}, {}}};
+  body.outputs = {"z"};
+  return one_node(
+      "Scan", {f32({5, 2})},
+      {{"num_scan_inputs", std::int64_t{1}}, {"body", std::make_shared<const Graph>(body)}});
+}
+
+TEST(Passes, ReachIntoGraphsInAttributes) {
+  ASSERT_TRUE(check_graph(scan_graph()).ok()) << check_graph(scan_graph()).error().message;
+  const Graph still = to_inference(scan_graph(), {"y0"});
+  ASSERT_TRUE(check_graph(still).ok()) << check_graph(still).error().message;
+  EXPECT_THAT(ops_of(*subgraph_of(still.nodes[0], "body")), ElementsAre("Mul", "Identity"));
+  const Graph twice = with_dtype(scan_graph(), DType::kFloat64);
+  const Result<ValueTypes> types = check_graph(twice);
+  ASSERT_TRUE(types.ok()) << types.error().message;
+  EXPECT_EQ(types->find("y0")->second, (TensorType{DType::kFloat64, {5, 2}}));
+}
+
 TEST(Passes, InferenceUsesRunningStatisticsAndDropsNothing) {
   const Graph graph = to_inference(training_graph(), {"logits"});
   ASSERT_TRUE(check_graph(graph).ok()) << check_graph(graph).error().message;

@@ -51,6 +51,13 @@ void slice_axis(Slicing& slicing, std::size_t axis, std::int64_t start, std::int
   slicing.extents[axis] = span <= 0 ? 0 : (span - 1) / stride + 1;
 }
 
+// First element that negative pads leave of an axis, and how many they leave.
+std::pair<std::int64_t, std::int64_t> kept_range(const Pads& pads, std::size_t axis,
+                                                 std::int64_t extent) {
+  const std::int64_t first = std::max<std::int64_t>(-pads.begin[axis], 0);
+  return {first, extent - first + std::min<std::int64_t>(pads.end[axis], 0)};
+}
+
 }  // namespace
 
 Result<Slicing> slicing_of(const NodeContext& context) {
@@ -70,25 +77,58 @@ Result<Slicing> slicing_of(const NodeContext& context) {
   return slicing;
 }
 
-Result<Padding> padding_of(const NodeContext& context) {
+Result<Pads> pads_of(const NodeContext& context) {
   const std::string mode = TRY(chosen(context.node, "mode", {"constant", "reflect", "edge"}));
-  if (mode != "constant") return unsupported("mode '" + mode + "'; only 'constant' is supported");
   const std::vector<std::int64_t> pads = TRY(constant_integers(context, 1, "pads"));
-  const std::size_t rank = context.inputs[0]->shape.size();
-  if (pads.size() != 2 * rank) {
+  const Shape& shape = context.inputs[0]->shape;
+  if (pads.size() != 2 * shape.size()) {
     return unreadable("pads has " + std::to_string(pads.size()) + " items; expected " +
-                      std::to_string(2 * rank));
+                      std::to_string(2 * shape.size()));
   }
   for (const std::int64_t pad : pads) {
-    if (pad < 0 || pad > kMaxElements) {
-      return unreadable("pads holds " + std::to_string(pad) +
-                        "; expected 0 or more (Slice takes away)");
+    if (pad < -kMaxElements || pad > kMaxElements) {
+      return unreadable("pads holds " + std::to_string(pad) + "; expected at most 2^40");
     }
   }
-  Padding padding;
-  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
-  padding.begin.assign(pads.begin(), middle);
-  padding.end.assign(middle, pads.end());
+  Pads result;
+  result.mode = mode == "constant"  ? PadMode::kConstant
+                : mode == "reflect" ? PadMode::kReflect
+                                    : PadMode::kEdge;
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(shape.size());
+  result.begin.assign(pads.begin(), middle);
+  result.end.assign(middle, pads.end());
+  for (std::size_t axis = 0; axis < shape.size() && mode != "constant"; ++axis) {
+    if (kept_range(result, axis, shape[axis]).second <= 0) {
+      return unreadable("pads " + to_string(pads) + " take away all of axis " +
+                        std::to_string(axis));
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> padded_places(const Pads& pads, std::size_t axis, std::int64_t extent) {
+  const auto [first, kept] = kept_range(pads, axis, extent);
+  const std::int64_t period = std::max<std::int64_t>(2 * (kept - 1), 1);
+  std::vector<std::int64_t> places;
+  const std::int64_t before = std::max<std::int64_t>(pads.begin[axis], 0);
+  const std::int64_t after = std::max<std::int64_t>(pads.end[axis], 0);
+  for (std::int64_t i = -before; i < kept + after; ++i) {
+    if (pads.mode == PadMode::kEdge) {
+      places.push_back(first + std::clamp<std::int64_t>(i, 0, kept - 1));
+    } else {
+      const std::int64_t phase = ((i % period) + period) % period;
+      places.push_back(first + std::min(phase, period - phase));
+    }
+  }
+  return places;
+}
+
+Result<Padding> padding_of(const NodeContext& context) {
+  Pads pads = TRY(pads_of(context));
+  if (pads.mode != PadMode::kConstant) {
+    return unsupported("modes reflect and edge; only 'constant' is supported");
+  }
+  Padding padding{std::move(pads.begin), std::move(pads.end), 0};
   if (context.inputs[2] != nullptr) {
     padding.value = TRY(constant_number(context, 2, "constant_value"));
   }

@@ -17,14 +17,27 @@ struct Slicing {
 // stay whole.
 Result<Slicing> slicing_of(const NodeContext& context);
 
-// Elements added before and after each axis.
-struct Padding {
+enum class PadMode { kConstant, kReflect, kEdge };
+
+// Elements added before and after each axis; a negative number takes elements away.
+struct Pads {
+  PadMode mode = PadMode::kConstant;
   std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> end;
+};
+// Of a Pad node. Unreadable where reflect or edge have no element left to repeat.
+Result<Pads> pads_of(const NodeContext& context);
+
+// For each place of axis `axis` of the output the place of the input, of `extent`, that it shows.
+// Not for mode constant. Reflect mirrors without repeating the border, as often as need be.
+std::vector<std::int64_t> padded_places(const Pads& pads, std::size_t axis, std::int64_t extent);
+
+struct Padding {
+  std::vector<std::int64_t> begin;  // as in Pads
   std::vector<std::int64_t> end;
   double value = 0;
 };
-// Of a Pad node in mode "constant". Unsupported for other modes; negative pads are an error (use
-// Slice).
+// Of a Pad node in mode "constant"; unsupported for other modes.
 Result<Padding> padding_of(const NodeContext& context);
 
 }  // namespace gradstone

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "graph/element_conversion.h"
+
 namespace gradstone {
 namespace {
 
@@ -33,7 +35,7 @@ decltype(auto) with_element_type(DType dtype, Visit visit) {
 
 template <class From, class To>
 void convert(std::span<const From> from, std::span<To> to) {
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<To>(from[i]);
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = converted_element<To>(from[i]);
 }
 
 }  // namespace

@@ -187,7 +187,17 @@ INSTANTIATE_TEST_SUITE_P(Convolutions, GradientRules, ::testing::Values(testing:
 INSTANTIATE_TEST_SUITE_P(Pooling, GradientRules, ::testing::Values(testing::pooling_cases));
 INSTANTIATE_TEST_SUITE_P(Normalization, GradientRules,
                          ::testing::Values(testing::normalization_cases));
+INSTANTIATE_TEST_SUITE_P(Axes, GradientRules, ::testing::Values(testing::axes_cases));
+INSTANTIATE_TEST_SUITE_P(Padding, GradientRules, ::testing::Values(testing::padding_cases));
+INSTANTIATE_TEST_SUITE_P(Indexing, GradientRules, ::testing::Values(testing::indexing_cases));
 INSTANTIATE_TEST_SUITE_P(Losses, GradientRules, ::testing::Values(testing::loss_cases));
+INSTANTIATE_TEST_SUITE_P(Activations, GradientRules, ::testing::Values(testing::activation_cases));
+INSTANTIATE_TEST_SUITE_P(Clip, GradientRules, ::testing::Values(testing::clip_cases));
+INSTANTIATE_TEST_SUITE_P(Functions, GradientRules, ::testing::Values(testing::function_cases));
+INSTANTIATE_TEST_SUITE_P(Variadic, GradientRules, ::testing::Values(testing::variadic_cases));
+INSTANTIATE_TEST_SUITE_P(Where, GradientRules, ::testing::Values(testing::where_cases));
+INSTANTIATE_TEST_SUITE_P(Recurrent, GradientRules, ::testing::Values(testing::recurrent_cases));
+INSTANTIATE_TEST_SUITE_P(Scans, GradientRules, ::testing::Values(testing::scan_cases));
 
 Node node(std::string name, std::string op, std::vector<std::string> inputs,
           testing::Attributes attributes = {}) {

@@ -6,9 +6,10 @@ namespace {
 
 std::vector<KernelRow> all_kernels() {
   std::vector<KernelRow> rows;
-  for (const auto part :
-       {elementwise_kernels, matrix_kernels, convolution_kernels, pooling_kernels,
-        normalization_kernels, reduction_kernels, loss_kernels, movement_kernels}) {
+  for (const auto part : {elementwise_kernels, activation_kernels, math_kernels, logic_kernels,
+                          matrix_kernels, convolution_kernels, pooling_kernels,
+                          normalization_kernels, reduction_kernels, loss_kernels, movement_kernels,
+                          axes_kernels, indexing_kernels, generator_kernels, recurrent_kernels}) {
     for (const KernelRow& row : part()) rows.push_back(row);
   }
   return rows;

@@ -57,6 +57,9 @@ const KernelRow* find_kernel(std::string_view domain, std::string_view op);
 
 // The parts of the table, one for each kernels_*.cc.
 std::vector<KernelRow> elementwise_kernels();
+std::vector<KernelRow> activation_kernels();
+std::vector<KernelRow> math_kernels();
+std::vector<KernelRow> logic_kernels();
 std::vector<KernelRow> matrix_kernels();
 std::vector<KernelRow> convolution_kernels();
 std::vector<KernelRow> pooling_kernels();
@@ -64,6 +67,10 @@ std::vector<KernelRow> normalization_kernels();
 std::vector<KernelRow> reduction_kernels();
 std::vector<KernelRow> loss_kernels();
 std::vector<KernelRow> movement_kernels();
+std::vector<KernelRow> axes_kernels();
+std::vector<KernelRow> indexing_kernels();
+std::vector<KernelRow> generator_kernels();
+std::vector<KernelRow> recurrent_kernels();
 
 // Axis -1 is the last of `rank`.
 inline std::size_t resolved_axis(std::int64_t axis, std::size_t rank) {

@@ -3,23 +3,17 @@
 #include <cmath>
 #include <type_traits>
 
-#include "kernels/kernel.h"
-#include "kernels/strided.h"
+#include "graph/element_conversion.h"
+#include "kernels/elementwise.h"
 
 namespace gradstone::kernels {
 namespace {
 
-template <class T, class Function>
-Status unary(const KernelCall& call, Function function) {
-  const std::span<const T> x = call.input<T>(0);
-  const std::span<T> y = call.output<T>(0);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = function(x[i]);
-  return {};
-}
-
-template <class T>
 Status relu(const KernelCall& call) {
-  return unary<T>(call, [](T x) { return x > 0 ? x : T(0); });
+  return with_number_type(call.outputs[0].type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return unary<T>(call, [](T x) { return x > 0 ? x : T(0); });
+  });
 }
 
 template <class T>
@@ -61,67 +55,9 @@ Status reciprocal(const KernelCall& call) {
   return unary<T>(call, [](T x) { return 1 / x; });
 }
 
-template <class T, class Function>
-Status binary(const KernelCall& call, Function function) {
-  const Shape& shape = call.output_shape(0);
-  const T* a = call.input<T>(0).data();
-  const T* b = call.input<T>(1).data();
-  T* y = call.output<T>(0).data();
-  const auto compute = [&](const Run<3>& run) {
-    const T* pa = a + run.offset[1];
-    const T* pb = b + run.offset[2];
-    T* py = y + run.offset[0];
-    const std::int64_t sa = run.stride[1], sb = run.stride[2];
-    // The three common cases are written out so that the compiler can vectorise them.
-    if (sa == 1 && sb == 1) {
-      for (std::int64_t i = 0; i < run.count; ++i) py[i] = function(pa[i], pb[i]);
-    } else if (sa == 1 && sb == 0) {
-      for (std::int64_t i = 0; i < run.count; ++i) py[i] = function(pa[i], *pb);
-    } else if (sa == 0 && sb == 1) {
-      for (std::int64_t i = 0; i < run.count; ++i) py[i] = function(*pa, pb[i]);
-    } else {
-      for (std::int64_t i = 0; i < run.count; ++i) py[i] = function(pa[i * sa], pb[i * sb]);
-    }
-  };
-  for_each_run<3>(shape,
-                  {row_major_strides(shape), broadcast_strides(call.input_shape(0), shape),
-                   broadcast_strides(call.input_shape(1), shape)},
-                  compute);
-  return {};
-}
-
-// Calls visit(zero) with a zero of the type in which the node computes. Integers wrap around, so
-// their sums and products are taken without a sign.
-template <class Visit>
-Status with_arithmetic_type(const KernelCall& call, Visit visit) {
-  switch (call.outputs[0].type.dtype) {
-    case DType::kFloat32:
-      return visit(float{});
-    case DType::kFloat64:
-      return visit(double{});
-    case DType::kInt32:
-      return visit(std::int32_t{});
-    default:
-      return visit(std::int64_t{});
-  }
-}
-
-template <class T>
-struct WrappingOf {
-  using Type = std::make_unsigned_t<T>;
-};
-template <>
-struct WrappingOf<float> {
-  using Type = float;
-};
-template <>
-struct WrappingOf<double> {
-  using Type = double;
-};
-
 template <class Function>
 Status arithmetic(const KernelCall& call, Function function) {
-  return with_arithmetic_type(call, [&](auto zero) {
+  return with_number_type(call.outputs[0].type.dtype, [&](auto zero) {
     using T = decltype(zero);
     using Wrapping = typename WrappingOf<T>::Type;
     return binary<T>(call, [&](T a, T b) {
@@ -143,7 +79,7 @@ Status multiply(const KernelCall& call) {
 }
 
 Status negate(const KernelCall& call) {
-  return with_arithmetic_type(call, [&](auto zero) {
+  return with_number_type(call.outputs[0].type.dtype, [&](auto zero) {
     using T = decltype(zero);
     using Wrapping = typename WrappingOf<T>::Type;
     return unary<T>(call, [](T x) { return static_cast<T>(-static_cast<Wrapping>(x)); });
@@ -151,7 +87,7 @@ Status negate(const KernelCall& call) {
 }
 
 Status divide(const KernelCall& call) {
-  return with_arithmetic_type(call, [&](auto zero) -> Status {
+  return with_number_type(call.outputs[0].type.dtype, [&](auto zero) -> Status {
     using T = decltype(zero);
     if constexpr (std::is_integral_v<T>) {
       for (const T divisor : call.input<T>(1)) {
@@ -160,8 +96,9 @@ Status divide(const KernelCall& call) {
       // The quotient by -1 is taken apart: that of the least integer would overflow.
       return binary<T>(call, [](T a, T b) {
         using Wrapping = typename WrappingOf<T>::Type;
-        return b == -1 ? static_cast<T>(Wrapping(0) - static_cast<Wrapping>(a))
-                       : static_cast<T>(a / b);
+        return std::is_signed_v<T> && b == static_cast<T>(-1)
+                   ? static_cast<T>(Wrapping(0) - static_cast<Wrapping>(a))
+                   : static_cast<T>(a / b);
       });
     } else {
       return binary<T>(call, [](T a, T b) { return a / b; });
@@ -169,15 +106,58 @@ Status divide(const KernelCall& call) {
   });
 }
 
+// x^n by repeated squaring, wrapping around. 1 / x^-n towards zero for negative n.
 template <class T>
+T integer_power(T x, std::int64_t n) {
+  if (n < 0) return x == 1 ? T(1) : static_cast<T>(x == T(-1) ? (n % 2 == 0 ? 1 : -1) : 0);
+  std::uint64_t result = 1;
+  for (auto square = static_cast<std::uint64_t>(x); n > 0; n /= 2, square *= square) {
+    if (n % 2 == 1) result *= square;
+  }
+  return static_cast<T>(result);
+}
+
+template <class T, class P>
+T power_of(T x, P p) {
+  if constexpr (std::is_integral_v<T> && std::is_integral_v<P>) {
+    return integer_power(x, p);
+  } else if constexpr (std::is_same_v<T, P>) {
+    return p == 2 ? x * x : std::pow(x, p);
+  } else {
+    return converted_element<T>(std::pow(static_cast<double>(x), static_cast<double>(p)));
+  }
+}
+
+Status refuse_powers_of_zero(const KernelCall& call) {
+  const DType base = call.inputs[0].type.dtype, exponent = call.inputs[1].type.dtype;
+  if (is_floating(base) || is_floating(exponent)) return {};
+  const auto holds = [&](std::size_t input, auto test) {
+    for (std::int64_t i = 0; i < call.inputs[input].type.elements(); ++i) {
+      if (test(element_as_double(call.inputs[input], i))) return true;
+    }
+    return false;
+  };
+  if (holds(0, [](double x) { return x == 0; }) && holds(1, [](double p) { return p < 0; })) {
+    return failed("an integer base of zero and a negative exponent");
+  }
+  return {};
+}
+
 Status power(const KernelCall& call) {
-  return binary<T>(call, [](T a, T b) { return b == 2 ? a * a : std::pow(a, b); });
+  TRY(refuse_powers_of_zero(call));
+  return with_number_type(call.inputs[0].type.dtype, [&](auto base) {
+    return with_number_type(call.inputs[1].type.dtype, [&](auto exponent) {
+      using T = decltype(base);
+      using P = decltype(exponent);
+      return binary<T, P, T>(call, [](T x, P p) { return power_of(x, p); });
+    });
+  });
 }
 
 }  // namespace
 
 std::vector<KernelRow> elementwise_kernels() {
-  return {{"", "Relu", relu<float>, relu<double>},
+  return {{"", "Relu", relu, relu},
           {"", "Tanh", hyperbolic_tangent<float>, hyperbolic_tangent<double>},
           {"", "Sigmoid", sigmoid<float>, sigmoid<double>},
           {"", "Neg", negate, negate},
@@ -189,7 +169,7 @@ std::vector<KernelRow> elementwise_kernels() {
           {"", "Sub", subtract, subtract},
           {"", "Mul", multiply, multiply},
           {"", "Div", divide, divide},
-          {"", "Pow", power<float>, power<double>},
+          {"", "Pow", power, power},
           {kGradstoneDomain, "HeavisideStep", heaviside_step<float>, heaviside_step<double>}};
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "graph/slicing.h"
+#include "kernels/copying.h"
 #include "kernels/kernel.h"
 #include "kernels/strided.h"
 
@@ -13,43 +14,6 @@ namespace gradstone::kernels {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-// Calls visit(word) with an unsigned integer as large as one element of `dtype`.
-template <class Visit>
-void with_word(DType dtype, Visit visit) {
-  switch (size_of(dtype)) {
-    case 1:
-      return visit(std::uint8_t{});
-    case 4:
-      return visit(std::uint32_t{});
-    default:
-      return visit(std::uint64_t{});
-  }
-}
-
-// A strided view of the elements of an input or output.
-struct View {
-  std::int64_t offset = 0;
-  Strides strides;
-};
-
-// Output element (i) of the view `to` takes input element (i) of the view `from`, for all indices
-// within `extents`.
-void copy_strided(const KernelCall& call, const Shape& extents, const View& to, std::size_t input,
-                  const View& from) {
-  with_word(call.outputs[0].type.dtype, [&](auto word) {
-    using Word = decltype(word);
-    auto* out = reinterpret_cast<Word*>(call.outputs[0].data) + to.offset;
-    const auto* in = reinterpret_cast<const Word*>(call.inputs[input].data) + from.offset;
-    for_each_run<2>(extents, {to.strides, from.strides}, [&](const Run<2>& run) {
-      Word* target = out + run.offset[0];
-      const Word* source = in + run.offset[1];
-      for (std::int64_t i = 0; i < run.count; ++i) {
-        target[i * run.stride[0]] = source[i * run.stride[1]];
-      }
-    });
-  });
-}
 
 Status copy(const KernelCall& call) {
   const std::size_t bytes = call.outputs[0].type.bytes();
@@ -74,14 +38,14 @@ Status transpose(const KernelCall& call) {
   const Strides own = row_major_strides(from);
   Strides permuted;
   for (const std::int64_t axis : order) permuted.push_back(own[static_cast<std::size_t>(axis)]);
-  copy_strided(call, to, {0, row_major_strides(to)}, 0, {0, permuted});
+  copy_strided(call.outputs[0], {0, row_major_strides(to)}, call.inputs[0], {0, permuted}, to);
   return {};
 }
 
 Status expand(const KernelCall& call) {
   const Shape& to = call.output_shape(0);
-  copy_strided(call, to, {0, row_major_strides(to)}, 0,
-               {0, broadcast_strides(call.input_shape(0), to)});
+  copy_strided(call.outputs[0], {0, row_major_strides(to)}, call.inputs[0],
+               {0, broadcast_strides(call.input_shape(0), to)}, to);
   return {};
 }
 
@@ -93,17 +57,11 @@ Status concatenate(const KernelCall& call) {
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Shape& part = call.input_shape(i);
-    copy_strided(call, part, {offset, strides}, i, {0, row_major_strides(part)});
+    copy_strided(call.outputs[0], {offset, strides}, call.inputs[i], {0, row_major_strides(part)},
+                 part);
     offset += part[axis] * strides[axis];
   }
   return {};
-}
-
-// Integers of either type as int64.
-Integers integers(const KernelCall& call, std::size_t input) {
-  const Tensor values = converted(call.inputs[input], DType::kInt64);
-  const auto span = values.as<std::int64_t>();
-  return {span.begin(), span.end()};
 }
 
 Status slice(const KernelCall& call) {
@@ -116,34 +74,54 @@ Status slice(const KernelCall& call) {
     // The step across an axis of one element may be of any size and is never taken.
     source.strides[axis] *= to[axis] > 1 ? slicing.steps[axis] : 1;
   }
-  copy_strided(call, to, {0, row_major_strides(to)}, 0, source);
+  copy_strided(call.outputs[0], {0, row_major_strides(to)}, call.inputs[0], source, to);
   return {};
 }
 
-// Every element of the output becomes `value`.
-void fill_output(const KernelCall& call, double value) {
-  const TensorType& type = call.outputs[0].type;
-  const Tensor element = converted(Tensor::scalar(value).ref(), type.dtype);
-  with_word(type.dtype, [&](auto word) {
-    std::memcpy(&word, element.data(), sizeof word);
-    std::fill_n(reinterpret_cast<decltype(word)*>(call.outputs[0].data), type.elements(), word);
-  });
-}
-
-Status pad(const KernelCall& call) {
+// Constant mode. Of an axis from which elements are taken away, what is left is copied.
+Status pad_with_constant(const KernelCall& call) {
   const Padding padding = TRY(padding_of(call.context));
-  fill_output(call, padding.value);
+  fill(call.outputs[0], padding.value);
   const Shape& from = call.input_shape(0);
-  View target{0, row_major_strides(call.output_shape(0))};
+  View source{0, row_major_strides(from)}, target{0, row_major_strides(call.output_shape(0))};
+  Shape kept = from;
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
-    target.offset += padding.begin[axis] * target.strides[axis];
+    const std::int64_t begin = padding.begin[axis], end = padding.end[axis];
+    source.offset += std::max<std::int64_t>(-begin, 0) * source.strides[axis];
+    target.offset += std::max<std::int64_t>(begin, 0) * target.strides[axis];
+    kept[axis] += std::min<std::int64_t>(begin, 0) + std::min<std::int64_t>(end, 0);
+    if (kept[axis] <= 0) return {};
   }
-  copy_strided(call, from, target, 0, {0, row_major_strides(from)});
+  copy_strided(call.outputs[0], target, call.inputs[0], source, kept);
   return {};
 }
 
-Status fill(const KernelCall& call) {
-  fill_output(call, attribute_or(call.node, "value", 0.0));
+// The other modes repeat elements of the input: for each axis a list says which.
+Status pad(const KernelCall& call) {
+  const Pads pads = TRY(pads_of(call.context));
+  if (pads.mode == PadMode::kConstant) return pad_with_constant(call);
+  const Shape& to = call.output_shape(0);
+  const Strides strides = row_major_strides(call.input_shape(0));
+  std::vector<std::int64_t> sources = {0};  // of the axes so far, in row-major order
+  for (std::size_t axis = 0; axis < to.size(); ++axis) {
+    const Integers places = padded_places(pads, axis, call.input_shape(0)[axis]);
+    std::vector<std::int64_t> next;
+    next.reserve(sources.size() * places.size());
+    for (const std::int64_t source : sources) {
+      for (const std::int64_t place : places) next.push_back(source + place * strides[axis]);
+    }
+    sources = std::move(next);
+  }
+  with_word(call.outputs[0].type.dtype, [&](auto word) {
+    auto* out = reinterpret_cast<decltype(word)*>(call.outputs[0].data);
+    const auto* in = reinterpret_cast<const decltype(word)*>(call.inputs[0].data);
+    for (const std::int64_t source : sources) *out++ = in[source];
+  });
+  return {};
+}
+
+Status fill_with_value(const KernelCall& call) {
+  fill(call.outputs[0], attribute_or(call.node, "value", 0.0));
   return {};
 }
 
@@ -160,13 +138,9 @@ Result<Gathering> gathering_of(const KernelCall& call, const Shape& data, std::s
   for (std::size_t i = 0; i < axis; ++i) gathering.blocks *= data[i];
   for (std::size_t i = axis + 1; i < data.size(); ++i) gathering.row *= data[i];
   gathering.extent = data[axis];
-  gathering.indices = integers(call, index_input);
+  gathering.indices = integers_of(call.inputs[index_input]);
   for (std::int64_t& index : gathering.indices) {
-    if (index < -gathering.extent || index >= gathering.extent) {
-      return failed("index " + std::to_string(index) + " is outside an axis of " +
-                    std::to_string(gathering.extent));
-    }
-    if (index < 0) index += gathering.extent;
+    index = TRY(resolved_index(index, gathering.extent));
   }
   return gathering;
 }
@@ -238,7 +212,9 @@ std::vector<KernelRow> movement_kernels() {
           {"", "Gather", gather, gather},
           {"", "Dropout", dropout<float>, dropout<double>},
           {kGradstoneDomain, "GatherGrad", gather_grad<float>, gather_grad<double>},
-          {kGradstoneDomain, "Fill", fill, fill}};
+          {kGradstoneDomain, "Fill", fill_with_value, fill_with_value},
+          {"", "Squeeze", copy, copy},
+          {"", "Unsqueeze", copy, copy}};
 }
 
 }  // namespace gradstone::kernels

@@ -244,11 +244,16 @@ Status Assembler::append_node(Node node) {
   return {};
 }
 
-Result<Assembled> Assembler::finish(const std::vector<std::string>& outputs) && {
+Assembled Assembler::finish(const Roots& roots) && {
   for (Constant& constant : constants_) graph_.constants.push_back(std::move(constant));
-  graph_.outputs = outputs;
+  for (Weight& weight : graph_.weights) {
+    weight.trainable =
+        std::find(roots.states.begin(), roots.states.end(), weight.name) == roots.states.end();
+  }
+  graph_.outputs = roots.outputs;
+  graph_.state_updates = roots.state_updates;
   Assembled assembled;
-  assembled.graph = pruned(graph_, outputs, /*drop_inputs=*/false);
+  assembled.graph = pruned(graph_, roots.outputs, /*drop_inputs=*/false);
   for (const Weight& weight : assembled.graph.weights) {
     assembled.weights.emplace(weight.name, std::move(weights_.at(weight.name)));
   }

@@ -27,6 +27,13 @@ class NameSet {
   std::map<std::string, int> last_suffix_;
 };
 
+// What a graph is for.
+struct Roots {
+  std::vector<std::string> outputs;
+  std::vector<StateUpdate> state_updates;
+  std::vector<std::string> states;  // weights that do not train
+};
+
 struct Assembled {
   Graph graph;
   std::map<std::string, Tensor> weights;  // one for each of graph.weights
@@ -59,8 +66,8 @@ class Assembler {
   bool is_weight(const std::string& value) const { return weights_.count(value) > 0; }
   bool is_computed(const std::string& value) const { return computed_.count(value) > 0; }
 
-  // The checked graph, without what the outputs do not need. Inputs stay.
-  Result<Assembled> finish(const std::vector<std::string>& outputs) &&;
+  // The graph without what the roots do not need. Inputs stay.
+  Assembled finish(const Roots& roots) &&;
 
  private:
   bool all_constant(const Node& node) const;

@@ -24,9 +24,8 @@ Result<ImportedModel> import_model(const ModelFile& file, const std::string& fol
   const std::string& name = file.proto.graph().name();
   onnx_io::ExternalData external(folder);
   Assembler assembler(name.empty() ? "model" : printable_name(name));
-  const std::vector<std::string> outputs =
-      TRY(onnx_io::Importer(file, options, external, assembler).run());
-  Assembled assembled = TRY(std::move(assembler).finish(outputs));
+  const onnx_io::Roots roots = TRY(onnx_io::Importer(file, options, external, assembler).run());
+  Assembled assembled = std::move(assembler).finish(roots);
   ImportedModel model;
   onnx_io::mark_states(assembled);
   if (options.training) model.notes = to_training_form(assembled, options.batch_norm);

@@ -3,12 +3,14 @@
 
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/suggest.h"
 #include "graph/shape_rules.h"
 #include "onnx/input_types.h"
 #include "onnx/newer_fields.h"
+#include "onnx/own_fields.h"
 #include "onnx/tensors.h"
 
 namespace gradstone::onnx_io {
@@ -74,14 +76,39 @@ Error unknown_operator(const FileNode& node) {
                      "; see `gradstone list operators`");
 }
 
+const AttributeDef* find_attribute(const OpDef& op, std::string_view name) {
+  for (const AttributeDef& row : op.attributes) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+// An attribute that we hid: of the table's kind, or a float64 as text.
+void add_own_attribute(const AttributeDef* row, const FileAttribute& value,
+                       std::map<std::string, Attribute>& attributes) {
+  if (row == nullptr) return;  // somebody else's
+  const std::string name(row->name);
+  bool fits = false;
+  Attribute own = graph_attribute(value, fits);
+  const auto* text = std::get_if<std::string>(&own);
+  const auto* texts = std::get_if<std::vector<std::string>>(&own);
+  if (row->kind == AttributeKind::kFloat && text != nullptr) {
+    if (const std::optional<double> number = number_of(*text)) attributes[name] = *number;
+  } else if (row->kind == AttributeKind::kFloats && texts != nullptr) {
+    std::vector<double> numbers;
+    for (const std::string& each : *texts) numbers.push_back(number_of(each).value_or(0));
+    attributes[name] = numbers;
+  } else if (fits && own.index() == static_cast<std::size_t>(row->kind)) {
+    attributes[name] = std::move(own);
+  }
+}
+
 Result<std::map<std::string, Attribute>> graph_attributes(const FileNode& node, const OpDef& op,
                                                           ExternalData& external) {
   std::map<std::string, Attribute> attributes;
   for (const auto& [name, value] : node.attributes) {
-    const AttributeDef* known = nullptr;
-    for (const AttributeDef& row : op.attributes) {
-      if (row.name == name) known = &row;
-    }
+    if (is_own_attribute(name)) continue;
+    const AttributeDef* known = find_attribute(op, name);
     bool fits = false;
     Attribute own = graph_attribute(value, fits);
     if (known == nullptr) {
@@ -96,6 +123,10 @@ Result<std::map<std::string, Attribute>> graph_attributes(const FileNode& node, 
       return unreadable("attribute '" + name + "' is of the wrong kind");
     }
     attributes.emplace(name, std::move(own));
+  }
+  for (const auto& [name, value] : node.attributes) {
+    if (!is_own_attribute(name)) continue;
+    add_own_attribute(find_attribute(op, std::string_view(name).substr(2)), value, attributes);
   }
   return attributes;
 }
@@ -156,7 +187,7 @@ Status Importer::add_input(const onnx::ValueInfoProto& input, Scope& scope) {
   return define(scope, input.name(), name);
 }
 
-Result<std::vector<std::string>> Importer::run() {
+Result<Roots> Importer::run() {
   const onnx::GraphProto& graph = file_.proto.graph();
   const FileAttributes none;
   Scope scope;
@@ -168,13 +199,33 @@ Result<std::vector<std::string>> Importer::run() {
     TRY(add_input(input, scope).within("input " + printable_name(input.name())));
   }
   TRY(walk(graph.node(), scope));
-  std::vector<std::string> outputs;
+  Roots roots;
   for (const onnx::ValueInfoProto& output : graph.output()) {
     const std::string place = "output " + printable_name(output.name());
-    outputs.push_back(TRY(output_value(output.name(), scope).within(place)));
+    roots.outputs.push_back(TRY(output_value(output.name(), scope).within(place)));
   }
-  if (outputs.empty()) return unreadable("the graph has no outputs");
-  return outputs;
+  if (roots.outputs.empty()) return unreadable("the graph has no outputs");
+  add_own_fields(scope, roots);
+  return roots;
+}
+
+// What we wrote into the file, as far as it still fits.
+void Importer::add_own_fields(const Scope& scope, Roots& roots) const {
+  const OwnFields own = read_own_fields(file_.proto);
+  for (const std::string& name : own.states) {
+    const std::string* state = scope.find(name);
+    if (state != nullptr && assembler_.is_weight(*state)) roots.states.push_back(*state);
+  }
+  for (const StateUpdate& update : own.state_updates) {
+    const std::string* weight = scope.find(update.weight);
+    const std::string* value = scope.find(update.value);
+    if (weight == nullptr || value == nullptr || !assembler_.is_weight(*weight)) continue;
+    const bool is_state =
+        std::find(roots.states.begin(), roots.states.end(), *weight) != roots.states.end();
+    if (is_state && assembler_.type_of(*weight) == assembler_.type_of(*value)) {
+      roots.state_updates.push_back({*weight, *value});
+    }
+  }
 }
 
 // An output is made by a node and has the file's name, whatever it was replaced by.
@@ -217,6 +268,8 @@ Result<FileNode> Importer::file_node(const onnx::NodeProto& proto, const Scope& 
   node.name = scope.prefix + node_label(proto);
   node.op = proto.op_type();
   node.domain = plain_domain(proto.domain());
+  // Operators that ONNX has only in later opsets are written as ours.
+  if (node.domain == kGradstoneDomain && find_op(node.domain, node.op) == nullptr) node.domain = "";
   for (const std::string& input : proto.input()) {
     const std::string* value = input.empty() ? nullptr : scope.find(input);
     if (!input.empty() && value == nullptr) {

@@ -33,7 +33,7 @@ class Importer {
            Assembler& assembler);
 
   // The whole model; the graph's outputs have the file's names.
-  Result<std::vector<std::string>> run();
+  Result<Roots> run();
 
  private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
@@ -49,6 +49,7 @@ class Importer {
   Status place(const onnx::NodeProto& proto, FileNode node, Scope& scope);
   Status append(FileNode node);
   Status define(Scope& scope, const std::string& name, const std::string& value);
+  void add_own_fields(const Scope& scope, Roots& roots) const;
   Result<std::string> output_value(const std::string& name, const Scope& scope);
 
   // function_calls.cc

@@ -45,10 +45,15 @@ Result<ImportedModel> import_onnx(const std::string& path, const ImportOptions& 
 Result<ImportedModel> import_onnx(std::string_view bytes, const std::string& folder,
                                   const ImportOptions& options);
 
-// Writes a model of opset 17 that ONNX's checker accepts; operators of our own keep their domain.
-// `weights` has a value for each of graph.weights.
+struct ExportOptions {
+  // Weights beside the model, in PATH.data. Those over 1.5 GiB go there anyway.
+  bool external_weights = false;
+};
+// Writes a model of opset 17 that ONNX's checker accepts; operators of our own keep their domain,
+// and what ONNX has no place for is kept where others do not look (docs/onnx.md): import_onnx gives
+// the same graph back. `weights` has a value for each of graph.weights.
 Status export_onnx(const Graph& graph, const std::map<std::string, Tensor>& weights,
-                   const std::string& path);
+                   const std::string& path, const ExportOptions& options = {});
 
 // A file with one TensorProto, as data sets of tests are kept.
 Result<Tensor> read_tensor_proto(const std::string& path);

@@ -63,9 +63,12 @@ class BatchNormTraining {
       const bool was_training = is_training(node);
       if (turn(node) && !was_training) ++turned;
     }
-    for (const auto& [weight, value] : latest_) {
-      model_.graph.state_updates.push_back({weight, value});
-    }
+    std::vector<StateUpdate>& updates = model_.graph.state_updates;
+    updates.erase(
+        std::remove_if(updates.begin(), updates.end(),
+                       [&](const StateUpdate& update) { return latest_.count(update.weight) > 0; }),
+        updates.end());
+    for (const auto& [weight, value] : latest_) updates.push_back({weight, value});
     return turned;
   }
 
@@ -97,6 +100,7 @@ class BatchNormTraining {
 
 // Batch norm with the file's statistics; where a statistic is read, it has to stay.
 std::int64_t freeze_batch_norm(Graph& graph) {
+  graph.state_updates.clear();
   std::set<std::string> read(graph.outputs.begin(), graph.outputs.end());
   for (const Node& node : graph.nodes) read.insert(node.inputs.begin(), node.inputs.end());
   std::int64_t frozen = 0;

@@ -22,6 +22,7 @@ enum class Values {
   kPositive,      // uniform in [0.5, 1.5)
   kAwayFromZero,  // magnitude in [0.3, 1.3), either sign
   kDistinct,      // a shuffled grid around 0: any two differ by 0.1 or more, none is near 0
+  kBeyondOne,     // uniform in [1.5, 2.5)
   kWithZeros,     // every second one 0, the others in [0.5, 1.5)
 };
 
@@ -100,6 +101,8 @@ inline double case_value(Values values, const CounterRandom& random, std::int64_
       return (random.bits(i + 1000000) % 2 == 0 ? 1 : -1) * (0.3 + uniform);
     case Values::kDistinct:
       return (place % 2 == 0 ? 1 : -1) * (0.15 + 0.1 * place);
+    case Values::kBeyondOne:
+      return 1.5 + uniform;
     case Values::kWithZeros:
       return index % 2 == 0 ? 0 : 0.5 + uniform;
     case Values::kAny:
