@@ -15,11 +15,15 @@ bool is_state(const Graph& graph, const std::string& name) {
   return weight != nullptr && !weight->trainable;
 }
 
-// Values that another node or the graph's outputs read.
-std::set<std::string> used_values(const Graph& graph) {
-  std::set<std::string> used(graph.outputs.begin(), graph.outputs.end());
-  for (const Node& node : graph.nodes) used.insert(node.inputs.begin(), node.inputs.end());
-  return used;
+// Values of `part` that the rest of the graph or nobody but the graph's outputs reads.
+std::set<std::string> values_that_leave(const Graph& graph, const Graph& part) {
+  std::set<std::string> leaving(graph.outputs.begin(), graph.outputs.end());
+  for (const Node& node : graph.nodes) {
+    const bool inside = std::any_of(part.nodes.begin(), part.nodes.end(),
+                                    [&](const Node& own) { return own.name == node.name; });
+    if (!inside) leaving.insert(node.inputs.begin(), node.inputs.end());
+  }
+  return leaving;
 }
 
 // `name` as it stands in `graph`, declared in `part` too.
@@ -36,10 +40,9 @@ void declare(const Graph& graph, const std::string& name, const TensorMap& value
 }
 
 void add_backward(const Graph& graph, const ValueTypes& types, std::uint64_t seed, Case& alone) {
-  const Node& node = alone.graph.nodes[0];
-  const std::set<std::string> used = used_values(graph);
-  for (const std::string& output : node.outputs) {
-    if (output.empty() || used.count(output) == 0) continue;
+  const std::set<std::string> leaving = values_that_leave(graph, alone.graph);
+  for (const std::string& output : computed_values(alone.graph)) {
+    if (leaving.count(output) == 0) continue;
     const TensorType& type = types.find(output)->second;
     if (!is_floating(type.dtype)) continue;
     alone.from.push_back(output);
@@ -98,23 +101,29 @@ TensorMap weights_of(const Case& question) {
   return weights;
 }
 
-Result<Case> node_case(const Graph& graph, std::size_t index, const TensorMap& values,
-                       std::uint64_t seed) {
-  Case alone;
-  alone.graph.name = graph.name;
-  const Node& node = graph.nodes[index];
-  for (const std::string& input : node.inputs) declare(graph, input, values, alone.graph);
-  alone.graph.nodes = {node};
-  alone.graph.outputs = computed_values(alone.graph);
-  const ValueTypes types = TRY(check_graph(alone.graph));
-  for (const GraphInput& input : alone.graph.inputs) {
-    alone.values[input.name] = values.at(input.name);
+Result<Case> part_of(const Graph& graph, const std::vector<std::size_t>& nodes,
+                     const TensorMap& values, std::uint64_t seed) {
+  Case part;
+  part.graph.name = graph.name;
+  std::set<std::string> computed;
+  for (const std::size_t index : nodes) {
+    const Node& node = graph.nodes[index];
+    for (const std::string& input : node.inputs) {
+      if (computed.count(input) == 0) declare(graph, input, values, part.graph);
+    }
+    computed.insert(node.outputs.begin(), node.outputs.end());
+    part.graph.nodes.push_back(node);
   }
-  for (const Weight& weight : alone.graph.weights) {
-    alone.values[weight.name] = values.at(weight.name);
+  part.graph.outputs = computed_values(part.graph);
+  const ValueTypes types = TRY(check_graph(part.graph));
+  for (const GraphInput& input : part.graph.inputs) {
+    part.values[input.name] = values.at(input.name);
   }
-  add_backward(graph, types, seed, alone);
-  return alone;
+  for (const Weight& weight : part.graph.weights) {
+    part.values[weight.name] = values.at(weight.name);
+  }
+  add_backward(graph, types, seed, part);
+  return part;
 }
 
 Tensor random_normal(const TensorType& type, std::uint64_t seed, const std::string& name) {

@@ -35,13 +35,13 @@ ProgramSpec program_of(const Case& question, std::string name);
 TensorMap feeds_of(const Case& question);
 TensorMap weights_of(const Case& question);
 
-// Node `index` of a graph alone. Its inputs stay weights and constants where they are such, and
-// become graph inputs otherwise. `values` has every value of the graph. Cotangents are drawn from
-// `seed`, since those of a whole network may be zero where a fault would show. Backward from those
-// outputs that the graph uses, to every floating input but states; forward only where the operator
-// has no gradient.
-Result<Case> node_case(const Graph& graph, std::size_t index, const TensorMap& values,
-                       std::uint64_t seed);
+// Some nodes of a graph alone, by their places in ascending order. What they read from others
+// becomes graph inputs; weights and constants stay such. `values` has every value of the graph.
+// Cotangents are drawn from `seed`, since those of a whole network may be zero where a fault would
+// show. Backward from those outputs that the rest of the graph uses, to every floating input but
+// states; forward only where an operator has no gradient.
+Result<Case> part_of(const Graph& graph, const std::vector<std::size_t>& nodes,
+                     const TensorMap& values, std::uint64_t seed);
 
 // Standard normal numbers, a function of (seed, name).
 Tensor random_normal(const TensorType& type, std::uint64_t seed, const std::string& name);

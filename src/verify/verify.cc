@@ -10,6 +10,16 @@ Answer refusal(const Error& error) { return {Outcome::kInvalid, error.message}; 
 
 std::string label_of(const Node& node) { return node.name + " (" + node.op + ")"; }
 
+// A departure outweighs how the engine ended afterwards.
+void conclude(const Answer& answer, const Departure* first, VerifyResult& result) {
+  result.outcome = answer.outcome;
+  result.message = answer.message;
+  if (first != nullptr) result.first = *first;
+  if (!result.first) return;
+  result.outcome = Outcome::kWrongResult;
+  result.message = to_string(*result.first);
+}
+
 }  // namespace
 
 Answer ask_and_compare(const Case& question, EnginePort& engine, std::size_t program,
@@ -26,9 +36,9 @@ Result<Verification> Verification::make(const Subject& subject, std::uint64_t se
   Verification verification(subject);
   TensorMap given = subject.weights;
   for (const auto& [name, value] : subject.batches[0]) given[name] = value;
-  const TensorMap values = TRY(reference_values(subject.graph, given));
+  verification.values_ = TRY(reference_values(subject.graph, given));
   for (std::size_t i = 0; i < subject.graph.nodes.size(); ++i) {
-    verification.nodes_.push_back(TRY(node_case(subject.graph, i, values, seed)));
+    verification.nodes_.push_back(TRY(part_of(subject.graph, {i}, verification.values_, seed)));
   }
   return verification;
 }
@@ -84,6 +94,19 @@ Answer Verification::check_nodes(EnginePort& engine, VerifyResult& result) const
   return {};
 }
 
+VerifyResult check_case(const Case& question, EnginePort& engine) {
+  VerifyResult result;
+  TensorMap answers;
+  Answer answer = engine.load({{program_of(question, "case")}});
+  if (answer.outcome == Outcome::kOk) answer = engine.write(weights_of(question));
+  if (answer.outcome == Outcome::kOk) {
+    answer = ask_and_compare(question, engine, 0, result.comparison, answers);
+  }
+  result.nodes = static_cast<std::int64_t>(question.graph.nodes.size());
+  conclude(answer, first_departure(result.comparison), result);
+  return result;
+}
+
 VerifyResult Verification::check(EnginePort& engine, EnginePort& reference) const {
   VerifyResult result;
   Answer answer = check_nodes(engine, result);
@@ -99,12 +122,7 @@ VerifyResult Verification::check(EnginePort& engine, EnginePort& reference) cons
     }
     result.comparison.add(whole);
   }
-  result.outcome = answer.outcome;
-  result.message = answer.message;
-  if (result.first) {
-    result.outcome = Outcome::kWrongResult;
-    result.message = to_string(*result.first);
-  }
+  conclude(answer, nullptr, result);
   return result;
 }
 

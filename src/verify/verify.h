@@ -38,8 +38,8 @@ class Verification {
   VerifyResult check(EnginePort& engine, EnginePort& reference) const;
 
   const Subject& subject() const { return *subject_; }
-  // The node as it was checked alone.
-  const Case& alone(std::size_t position) const { return nodes_[position]; }
+  // Every value of the first step, by the reference.
+  const TensorMap& values() const { return values_; }
 
  private:
   explicit Verification(const Subject& subject) : subject_(&subject) {}
@@ -49,8 +49,12 @@ class Verification {
                     VerifyResult& result) const;
 
   const Subject* subject_;
+  TensorMap values_;
   std::vector<Case> nodes_;  // of each node of the graph
 };
+
+// A case by itself, as it was found before.
+VerifyResult check_case(const Case& question, EnginePort& engine);
 
 // Asks the engine and compares: one program of `engine`, which has it loaded and its weights.
 Answer ask_and_compare(const Case& question, EnginePort& engine, std::size_t program,
