@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cctype>
 #include <memory>
 
 #include "base/units.h"
@@ -11,8 +11,11 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
+#include "cli/version.h"
 #include "report/lists.h"
 #include "run/plan.h"
+#include "verify/reproduction.h"
+#include "verify/shrink.h"
 #include "verify/verify.h"
 #include "workloads/registry.h"
 
@@ -22,9 +25,10 @@ namespace {
 // As typed; "" is what was not given.
 struct Options {
   std::vector<std::string> workloads, engines = {"all"};
-  std::vector<std::string> models;
+  std::vector<std::string> models, cases;
   std::string size, data, batch, steps, seed, seeds, threads, device = "cpu";
-  std::string dtype = "float32", format = "table", output;
+  std::string dtype = "float32", format = "table", output = "findings";
+  bool shrink = false;
 };
 
 struct Request {
@@ -50,8 +54,10 @@ Status read_number(std::string_view option, const std::string& text, Integer& nu
 }
 
 Result<Request> request_of(const Options& options, const EngineCatalogue& catalogue) {
-  if (options.workloads.empty() == options.models.empty()) {
-    return usage_error("verify: give --workload or --model; see `gradstone verify --help`");
+  if (options.workloads.empty() && options.models.empty() && options.cases.empty()) {
+    return usage_error(
+        "verify: nothing to verify; give --workload, --model or --case (see `gradstone verify "
+        "--help`)");
   }
   Request request;
   request.engines = TRY(chosen_engines(catalogue, TRY(split_lists("--engine", options.engines))));
@@ -124,10 +130,10 @@ Table empty_table() {
           {}};
 }
 
-std::vector<Json> row_of(const Subject& subject, std::uint64_t seed, const EngineChoice& engine,
+std::vector<Json> row_of(const std::string& subject, std::uint64_t seed, const EngineChoice& engine,
                          const VerifyResult& result) {
   const Comparison& compared = result.comparison;
-  std::vector<Json> row = {subject.name,
+  std::vector<Json> row = {subject,
                            seed,
                            to_string(engine),
                            name_of(result.outcome),
@@ -147,6 +153,31 @@ std::vector<Json> row_of(const Subject& subject, std::uint64_t seed, const Engin
   return row;
 }
 
+// A file name out of any text.
+std::string plain(std::string text) {
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
+  }
+  return text;
+}
+
+// The command that finds it again.
+std::string command_of(const Options& options, const Subject& subject, std::uint64_t seed,
+                       const EngineChoice& engine) {
+  std::string command = "gradstone verify ";
+  command += (options.workloads.empty() ? "--model " : "--workload ") + subject.name;
+  command += fmt::format(" --engine {} --seed {}", to_string(engine), seed);
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) command += std::string(" ") + name + " " + value;
+  };
+  add("--size", options.size);
+  add("--data", options.data);
+  add("--batch", options.batch);
+  add("--steps", options.steps);
+  if (options.dtype != "float32") add("--dtype", options.dtype);
+  return command;
+}
+
 class Session {
  public:
   Session(const Options& options, const Request& request)
@@ -159,13 +190,16 @@ class Session {
   }
 
   Status verify(const Source& source, std::uint64_t seed);
+  Status verify_case(const std::string& folder);
   Status report(const Surroundings& surroundings) const;
   int exit_code() const;
   bool interrupted() const { return stop_; }
 
  private:
   Status keep(const Verification& verification, std::size_t engine, std::uint64_t seed,
-              VerifyResult result);
+              const VerifyResult& result);
+  Status shrink_finding(const Verification& verification, std::size_t engine, std::uint64_t seed,
+                        const Departure& departure);
 
   const Options& options_;
   const Request& request_;
@@ -193,10 +227,10 @@ Status Session::verify(const Source& source, std::uint64_t seed) {
 }
 
 Status Session::keep(const Verification& verification, std::size_t engine, std::uint64_t seed,
-                     VerifyResult result) {
+                     const VerifyResult& result) {
   const EngineChoice& choice = request_.engines[engine];
   const std::string& name = verification.subject().name;
-  table_.rows.push_back(row_of(verification.subject(), seed, choice, result));
+  table_.rows.push_back(row_of(name, seed, choice, result));
   outcomes_.push_back(result.outcome);
   const std::string place = fmt::format("{} seed {} {}: ", name, seed, to_string(choice));
   if (result.outcome != Outcome::kOk) {
@@ -204,6 +238,48 @@ Status Session::keep(const Verification& verification, std::size_t engine, std::
   }
   for (const std::string& node : result.not_alone) {
     remarks_.push_back(place + "checked in the whole network only: node " + node);
+  }
+  if (!options_.shrink || !result.first) return {};
+  return shrink_finding(verification, engine, seed, *result.first);
+}
+
+Status Session::shrink_finding(const Verification& verification, std::size_t engine,
+                               std::uint64_t seed, const Departure& departure) {
+  const EngineChoice& choice = request_.engines[engine];
+  const std::string& name = verification.subject().name;
+  SessionPort port(sessions_[engine]);
+  const Result<Shrunk> shrunk = shrink(verification, departure, port);
+  if (!shrunk.ok()) {
+    remarks_.push_back("not made smaller: " + shrunk.error().message);
+    return {};
+  }
+  Provenance provenance;
+  provenance.subject = fmt::format("{} (seed {})", name, seed);
+  provenance.engine = to_string(choice);
+  provenance.command = command_of(options_, verification.subject(), seed, choice);
+  Json description;
+  const Answer described = sessions_[engine].describe(description);
+  if (described.outcome != Outcome::kOk) return failed(described.message);
+  provenance.versions = {{"gradstone", kVersion}, {"engine", std::move(description)}};
+  const std::string folder =
+      options_.output + "/" + plain(fmt::format("{}-{}-{}", to_string(choice), name, seed));
+  TRY(write_reproduction(*shrunk, provenance, folder).within("--output"));
+  TRY(write_command_script(provenance, folder));
+  remarks_.push_back(fmt::format("{} node(s) after {} trials: {}",
+                                 shrunk->question.graph.nodes.size(), shrunk->trials, folder));
+  return {};
+}
+
+Status Session::verify_case(const std::string& folder) {
+  const Case question = TRY(read_case(folder).within("--case"));
+  for (std::size_t i = 0; i < sessions_.size() && !stop_; ++i) {
+    SessionPort engine(sessions_[i]);
+    const VerifyResult result = check_case(question, engine);
+    table_.rows.push_back(row_of(folder, 0, request_.engines[i], result));
+    outcomes_.push_back(result.outcome);
+    if (result.outcome == Outcome::kOk) continue;
+    remarks_.push_back(to_string(request_.engines[i]) + ": " +
+                       std::string(name_of(result.outcome)) + ": " + result.message);
   }
   return {};
 }
@@ -240,6 +316,9 @@ Result<int> verify(const Options& options, const Surroundings& surroundings) {
       TRY(session.verify(source, request.seed + i));
     }
   }
+  for (const std::string& folder : options.cases) {
+    if (!session.interrupted()) TRY(session.verify_case(folder));
+  }
   TRY(session.report(surroundings));
   return session.exit_code();
 }
@@ -248,6 +327,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("-w,--workload", options.workloads, "see `gradstone list workloads`")
       ->type_name("NAME,...");
   app.add_option("--model", options.models, "ONNX files, or graphs as JSON")->type_name("FILE,...");
+  app.add_option("--case", options.cases, "folders that --shrink has written")
+      ->type_name("FOLDER ...");
   app.add_option("-e,--engine", options.engines,
                  "NAME[@VERSION], or all: every framework found (default)")
       ->type_name("NAME,...");
@@ -264,6 +345,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--dtype", options.dtype, "float32 (default) or float64")->type_name("NAME");
   app.add_option("--device", options.device, "cpu (default), cuda:0, ...")->type_name("NAME");
   app.add_option("-t,--threads", options.threads, "of the engine (default 1)")->type_name("N");
+  app.add_flag("--shrink", options.shrink,
+               "make a small case of each finding, and a folder for the framework's maintainers");
+  app.add_option("-o,--output", options.output, "where those folders go (default findings)")
+      ->type_name("FOLDER");
   add_format_option(app, options.format);
 }
 
