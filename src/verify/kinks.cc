@@ -15,11 +15,11 @@ namespace {
 
 using Mask = std::vector<bool>;
 
-constexpr std::array<std::string_view, 10> kKinkedAtZero = {
-    "Relu", "LeakyRelu", "Elu", "Selu", "PRelu", "Abs", "Sign", "Celu", "ThresholdedRelu", "Sqrt"};
-constexpr std::array<std::string_view, 9> kOthers = {"Clip",          "HardSigmoid", "MaxPool",
-                                                     "GlobalMaxPool", "ReduceMax",   "ReduceMin",
-                                                     "Max",           "Min",         "RoiAlign"};
+constexpr std::array<std::string_view, 9> kKinkedAtZero = {
+    "Relu", "LeakyRelu", "Elu", "Selu", "PRelu", "Abs", "Sign", "Celu", "Sqrt"};
+constexpr std::array<std::string_view, 10> kOthers = {
+    "Clip", "HardSigmoid", "ThresholdedRelu", "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin",
+    "Max",  "Min",         "RoiAlign"};
 
 template <class Names>
 bool is_among(const Names& names, const std::string& op) {
@@ -28,9 +28,8 @@ bool is_among(const Names& names, const std::string& op) {
 
 // Where the node's slope jumps, for operators of one variable.
 std::vector<double> kinks_of(const Node& node, const std::vector<const Tensor*>& inputs) {
-  if (is_among(kKinkedAtZero, node.op)) {
-    return {node.op == "ThresholdedRelu" ? attribute_or(node, "alpha", 1.0) : 0.0};
-  }
+  if (is_among(kKinkedAtZero, node.op)) return {0};
+  if (node.op == "ThresholdedRelu") return {attribute_or(node, "alpha", 1.0)};
   std::vector<double> kinks;
   if (node.op == "Clip") {
     for (std::size_t bound = 1; bound < inputs.size(); ++bound) {
@@ -68,9 +67,9 @@ class TieMarker {
 };
 
 void mark_windows(const Node& node, const Shape& shape, TieMarker& marker) {
-  const Result<Window> window = pooling_window_of(node, shape);
-  if (!window.ok()) return;
   const Shape extents(shape.begin() + 2, shape.end());
+  const Result<Window> window = pooling_window_of(node, extents);
+  if (!window.ok()) return;
   const kernels::WindowTable table = kernels::window_table(*window, extents);
   const std::int64_t planes = shape[0] * shape[1];
   std::vector<std::size_t> group;
@@ -132,6 +131,10 @@ void mark_operands(const std::vector<const Tensor*>& inputs, std::size_t input, 
 
 bool has_kinks(const Node& node) {
   return node.domain.empty() && (is_among(kKinkedAtZero, node.op) || is_among(kOthers, node.op));
+}
+
+bool moves_over_kinks(const Node& node) {
+  return node.domain.empty() && is_among(kOthers, node.op);
 }
 
 std::vector<bool> nonsmooth_elements(const Node& node, const std::vector<const Tensor*>& inputs,

@@ -12,6 +12,9 @@ namespace gradstone {
 // The operator has such places at all.
 bool has_kinks(const Node& node);
 
+// Moving an input by a small part of itself can move it over one: not so where zero is the only kink.
+bool moves_over_kinks(const Node& node);
+
 // Elements of input `input` within `tolerance` of one; empty where there is none. `inputs` are the
 // node's, converted to float64 where floating; nullptr: absent.
 std::vector<bool> nonsmooth_elements(const Node& node, const std::vector<const Tensor*>& inputs,

@@ -88,11 +88,12 @@ Result<Question> backward(const Case& given, const TensorMap& answers) {
   return question;
 }
 
-// Values that a node with kinks reads or computes: moving them could move it over a kink.
+// Values that must not be moved, or a node could be moved over a kink; its outputs too, since
+// gradients may look for the element that is equal to a maximum.
 std::set<std::string> fixed_values(const Graph& graph) {
   std::set<std::string> fixed;
   for (const Node& node : graph.nodes) {
-    if (!has_kinks(node)) continue;
+    if (!moves_over_kinks(node)) continue;
     fixed.insert(node.inputs.begin(), node.inputs.end());
     fixed.insert(node.outputs.begin(), node.outputs.end());
   }

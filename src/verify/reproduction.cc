@@ -162,7 +162,10 @@ Result<Case> read_case(const std::string& folder) {
 TensorMap script_values(const Shrunk& shrunk) {
   TensorMap values = shrunk.question.values;
   for (const auto& [name, value] : shrunk.question.cotangents) values[kCotangent + name] = value;
-  for (const Expectation& one : shrunk.expected) values["expected/" + one.value] = one.exact;
+  for (const Expectation& one : shrunk.expected) {
+    values["expected/" + one.value] = one.exact;
+    values["allowed/" + one.value] = Tensor::scalar(one.tolerance.allowed);
+  }
   return values;
 }
 

@@ -25,7 +25,7 @@ Status write_reproduction(const Shrunk& shrunk, const Provenance& provenance,
 Result<Case> read_case(const std::string& folder);
 
 // What an engine is told to make a script of: inputs, weights and `cotangent/VALUE` of the case,
-// and `expected/NAME` for each of Expectation::value.
+// and `expected/NAME` and `allowed/NAME` for each of Expectation::value.
 TensorMap script_values(const Shrunk& shrunk);
 
 // For an engine without a framework of its own: the command that judges the folder again.

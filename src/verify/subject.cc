@@ -130,7 +130,7 @@ Result<Subject> subject_of(const Workload& workload, const WorkloadSize& size,
 Result<Subject> subject_of(const std::string& path, const SubjectChoice& choice) {
   Model model = TRY(read_model(path, choice.seed));
   Subject subject;
-  subject.name = path.substr(path.rfind('/') + 1);
+  subject.name = path;
   SharedDropout shared = share_dropout(with_dtype(model.graph, choice.dtype));
   subject.graph = std::move(shared.graph);
   for (const auto& [name, value] : model.weights) {

@@ -38,25 +38,31 @@ Result<Verification> Verification::make(const Subject& subject, std::uint64_t se
   for (const auto& [name, value] : subject.batches[0]) given[name] = value;
   verification.values_ = TRY(reference_values(subject.graph, given));
   for (std::size_t i = 0; i < subject.graph.nodes.size(); ++i) {
-    verification.nodes_.push_back(TRY(part_of(subject.graph, {i}, verification.values_, seed)));
+    Result<Case> alone = part_of(subject.graph, {i}, verification.values_, seed);
+    if (alone.ok()) {
+      verification.nodes_.push_back({i, std::move(*alone)});
+    } else {
+      verification.not_alone_.push_back(label_of(subject.graph.nodes[i]) + ": " +
+                                        alone.error().message);
+    }
   }
   return verification;
 }
 
-Answer Verification::check_node(EnginePort& engine, std::size_t position, std::size_t program,
+Answer Verification::check_node(EnginePort& engine, const Alone& alone, std::size_t program,
                                 VerifyResult& result) const {
   Comparison comparison;
   TensorMap answers;
-  const Answer answer = ask_and_compare(nodes_[position], engine, program, comparison, answers);
+  const Answer answer = ask_and_compare(alone.question, engine, program, comparison, answers);
+  const std::string label = label_of(alone.question.graph.nodes[0]);
   if (answer.outcome == Outcome::kUnsupported) {
-    result.not_alone.push_back(label_of(subject_->graph.nodes[position]) + ": " + answer.message);
+    result.not_alone.push_back(label + ": " + answer.message);
     return {};
   }
   if (answer.outcome != Outcome::kOk) {
-    const std::string place = "node " + label_of(subject_->graph.nodes[position]) + ": ";
-    return {answer.outcome, place + answer.message};
+    return {answer.outcome, "node " + label + ": " + answer.message};
   }
-  for (Departure& departure : comparison.departures) departure.position = position;
+  for (Departure& departure : comparison.departures) departure.position = alone.position;
   result.comparison.add(comparison);
   ++result.nodes;
   return {};
@@ -64,31 +70,31 @@ Answer Verification::check_node(EnginePort& engine, std::size_t position, std::s
 
 // All nodes in one bundle, or, where the engine refuses some, each in its own.
 Answer Verification::check_nodes(EnginePort& engine, VerifyResult& result) const {
+  result.not_alone = not_alone_;
   BundleSpec bundle;
   TensorMap weights;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    bundle.programs.push_back(program_of(nodes_[i], subject_->graph.nodes[i].name));
-    weights.merge(weights_of(nodes_[i]));
+  for (const Alone& alone : nodes_) {
+    bundle.programs.push_back(program_of(alone.question, alone.question.graph.nodes[0].name));
+    weights.merge(weights_of(alone.question));
   }
   const Answer loaded = engine.load(bundle);
   if (loaded.outcome == Outcome::kOk) {
-    const Answer written = engine.write(weights);
-    if (written.outcome != Outcome::kOk) return written;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const Answer answer = check_node(engine, i, i, result);
-      if (answer.outcome != Outcome::kOk) return answer;
+    Answer answer = engine.write(weights);
+    for (std::size_t i = 0; i < nodes_.size() && answer.outcome == Outcome::kOk; ++i) {
+      answer = check_node(engine, nodes_[i], i, result);
     }
-    return {};
+    return answer;
   }
   if (loaded.outcome != Outcome::kUnsupported) return loaded;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Case& question = nodes_[i].question;
     Answer answer = engine.load({{bundle.programs[i]}});
     if (answer.outcome == Outcome::kUnsupported) {
-      result.not_alone.push_back(label_of(subject_->graph.nodes[i]) + ": " + answer.message);
+      result.not_alone.push_back(label_of(question.graph.nodes[0]) + ": " + answer.message);
       continue;
     }
-    if (answer.outcome == Outcome::kOk) answer = engine.write(weights_of(nodes_[i]));
-    if (answer.outcome == Outcome::kOk) answer = check_node(engine, i, 0, result);
+    if (answer.outcome == Outcome::kOk) answer = engine.write(weights_of(question));
+    if (answer.outcome == Outcome::kOk) answer = check_node(engine, nodes_[i], 0, result);
     if (answer.outcome != Outcome::kOk) return answer;
   }
   return {};

@@ -42,15 +42,21 @@ class Verification {
   const TensorMap& values() const { return values_; }
 
  private:
+  struct Alone {
+    std::size_t position = 0;  // of the node in the graph
+    Case question;
+  };
+
   explicit Verification(const Subject& subject) : subject_(&subject) {}
 
   Answer check_nodes(EnginePort& engine, VerifyResult& result) const;
-  Answer check_node(EnginePort& engine, std::size_t position, std::size_t program,
+  Answer check_node(EnginePort& engine, const Alone& alone, std::size_t program,
                     VerifyResult& result) const;
 
   const Subject* subject_;
   TensorMap values_;
-  std::vector<Case> nodes_;  // of each node of the graph
+  std::vector<Alone> nodes_;
+  std::vector<std::string> not_alone_;  // nodes that cannot be cut out: "node (op): why"
 };
 
 // A case by itself, as it was found before.
