@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
+#include <cmath>
 #include <memory>
 
 #include "base/units.h"
@@ -141,7 +142,7 @@ std::vector<Json> row_of(const std::string& subject, std::uint64_t seed, const E
                            result.steps,
                            compared.tensors,
                            compared.nonsmooth,
-                           fmt::format("{:.1f} %", 100 * compared.worst),
+                           std::round(1000 * compared.worst) / 10,
                            compared.worst_value,
                            number_or_null(compared.worst_tolerance.allowed)};
   if (!result.first) {
@@ -165,7 +166,8 @@ std::string plain(std::string text) {
 std::string command_of(const Options& options, const Subject& subject, std::uint64_t seed,
                        const EngineChoice& engine) {
   std::string command = "gradstone verify ";
-  command += (options.workloads.empty() ? "--model " : "--workload ") + subject.name;
+  const bool is_model = subject.name.find('.') != std::string::npos;  // no workload's name has one
+  command += (is_model ? "--model " : "--workload ") + subject.name;
   command += fmt::format(" --engine {} --seed {}", to_string(engine), seed);
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) command += std::string(" ") + name + " " + value;
@@ -236,8 +238,11 @@ Status Session::keep(const Verification& verification, std::size_t engine, std::
   if (result.outcome != Outcome::kOk) {
     remarks_.push_back(place + std::string(name_of(result.outcome)) + ": " + result.message);
   }
-  for (const std::string& node : result.not_alone) {
-    remarks_.push_back(place + "checked in the whole network only: node " + node);
+  // Where an engine supports nothing of it, the outcome says so.
+  if (result.outcome != Outcome::kUnsupported) {
+    for (const std::string& node : result.not_alone) {
+      remarks_.push_back(place + "checked in the whole network only: node " + node);
+    }
   }
   if (!options_.shrink || !result.first) return {};
   return shrink_finding(verification, engine, seed, *result.first);
@@ -261,10 +266,14 @@ Status Session::shrink_finding(const Verification& verification, std::size_t eng
   const Answer described = sessions_[engine].describe(description);
   if (described.outcome != Outcome::kOk) return failed(described.message);
   provenance.versions = {{"gradstone", kVersion}, {"engine", std::move(description)}};
+  const std::string base = name.substr(name.rfind('/') + 1);
   const std::string folder =
-      options_.output + "/" + plain(fmt::format("{}-{}-{}", to_string(choice), name, seed));
+      options_.output + "/" + plain(fmt::format("{}-{}-{}", to_string(choice), base, seed));
   TRY(write_reproduction(*shrunk, provenance, folder).within("--output"));
-  TRY(write_command_script(provenance, folder));
+  std::string script;
+  const Answer written = sessions_[engine].write_script(program_of(shrunk->question, name),
+                                                        script_values(*shrunk), folder, script);
+  if (written.outcome != Outcome::kOk) TRY(write_command_script(provenance, folder));
   remarks_.push_back(fmt::format("{} node(s) after {} trials: {}",
                                  shrunk->question.graph.nodes.size(), shrunk->trials, folder));
   return {};
