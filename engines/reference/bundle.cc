@@ -21,7 +21,7 @@ Result<std::unique_ptr<Bundle>> ReferenceBundle::load(const BundleSpec& spec,
     const auto pool = std::make_shared<kernels::BufferPool>();
     for (const ProgramSpec& program : spec.programs) {
       bundle->programs_.push_back(
-          TRY(LoadedProgram::make(program, bundle->variables_, pool, options.host_functions)));
+          TRY(LoadedProgram::make(program, options, bundle->variables_, pool)));
     }
     pool->allocate();
     return std::unique_ptr<Bundle>(std::move(bundle));

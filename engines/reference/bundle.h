@@ -11,11 +11,6 @@
 
 namespace gradstone::reference {
 
-struct BundleOptions {
-  std::uint64_t seed = 0;                         // of dropout masks
-  const HostFunctions* host_functions = nullptr;  // of Host nodes
-};
-
 class ReferenceBundle : public Bundle {
  public:
   // Events go to `profile` while it holds a list.

@@ -35,7 +35,8 @@ class ReferenceEngine : public Engine {
   const EngineDescription& describe() const override { return description_; }
 
   Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec) override {
-    return reference::ReferenceBundle::load(spec, {seed_, host_functions_}, profile_);
+    return reference::ReferenceBundle::load(spec, {seed_, host_functions_, reference::lower},
+                                            profile_);
   }
 
   Status begin_profile() override {

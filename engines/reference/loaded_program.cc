@@ -9,12 +9,11 @@
 namespace gradstone::reference {
 namespace {
 
-// The graph that is run: forward, or forward and backward.
-struct Lowered {
-  Graph graph;
-  std::vector<std::string> gradients, origin;
-  std::size_t forward_nodes = 0;
-};
+void copy_to(const TensorRef& value, std::byte* target) {
+  if (target != nullptr) std::memcpy(target, value.data, value.type.bytes());
+}
+
+}  // namespace
 
 Result<Lowered> lower(const ProgramSpec& spec) {
   if (!spec.backward) {
@@ -27,18 +26,12 @@ Result<Lowered> lower(const ProgramSpec& spec) {
                  result.forward_nodes};
 }
 
-void copy_to(const TensorRef& value, std::byte* target) {
-  if (target != nullptr) std::memcpy(target, value.data, value.type.bytes());
-}
-
-}  // namespace
-
-Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, VariableTable& variables,
-                                          const std::shared_ptr<kernels::BufferPool>& pool,
-                                          const HostFunctions* host_functions) {
+Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, const BundleOptions& options,
+                                          VariableTable& variables,
+                                          const std::shared_ptr<kernels::BufferPool>& pool) {
   LoadedProgram program;
   program.contract_ = TRY(contract_of(spec, TRY(check_graph(spec.graph))));
-  Lowered lowered = TRY(lower(spec));
+  Lowered lowered = TRY(options.lowering(spec));
   program.forward_nodes_ = lowered.forward_nodes;
   program.gradients_ = lowered.gradients;
   program.fetched_ = spec.outputs;
@@ -48,7 +41,7 @@ Result<LoadedProgram> LoadedProgram::make(const ProgramSpec& spec, VariableTable
   std::vector<std::string> kept = program.fetched_;
   for (const StateUpdate& update : lowered.graph.state_updates) kept.push_back(update.value);
   program.program_ = std::make_unique<kernels::Program>(
-      TRY(kernels::Program::make(std::move(lowered.graph), kept, pool, host_functions)));
+      TRY(kernels::Program::make(std::move(lowered.graph), kept, pool, options.host_functions)));
   if (spec.backward && !spec.backward->fed_cotangents) {
     const std::vector<GraphInput>& inputs = program.program_->graph().inputs;
     for (std::size_t i = spec.graph.inputs.size(); i < inputs.size(); ++i) {

@@ -3,6 +3,7 @@
 // inputs, fetches, updates and state updates refer to.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,12 +16,28 @@
 
 namespace gradstone::reference {
 
+// The graph that is run: forward, or forward and backward.
+struct Lowered {
+  Graph graph;
+  std::vector<std::string> gradients;  // values, in the order of BackwardSpec::wrt
+  std::vector<std::string> origin;     // node of the program for each node
+  std::size_t forward_nodes = 0;       // nodes before this one are the forward pass
+};
+Result<Lowered> lower(const ProgramSpec& spec);
+using Lowering = std::function<Result<Lowered>(const ProgramSpec&)>;
+
+struct BundleOptions {
+  std::uint64_t seed = 0;                         // of dropout masks
+  const HostFunctions* host_functions = nullptr;  // of Host nodes
+  Lowering lowering = lower;                      // another one makes an engine with faults
+};
+
 class LoadedProgram {
  public:
-  // Differentiates where there is a backward pass, checks, plans, and declares the variables.
-  static Result<LoadedProgram> make(const ProgramSpec& spec, VariableTable& variables,
-                                    const std::shared_ptr<kernels::BufferPool>& pool,
-                                    const HostFunctions* host_functions);
+  // Lowers, checks, plans, and declares the variables.
+  static Result<LoadedProgram> make(const ProgramSpec& spec, const BundleOptions& options,
+                                    VariableTable& variables,
+                                    const std::shared_ptr<kernels::BufferPool>& pool);
 
   // RunRequest without `program`. Appends to profile.events if that is set.
   Status run(const RunRequest& request, std::uint64_t seed, Profile& profile);

@@ -97,6 +97,10 @@ class TorchEngine : public Engine {
     return std::unique_ptr<Bundle>(std::move(bundle));
   }
 
+  Result<Script> script(const ScriptRequest& request) const override {
+    return torch_engine::python_script(request);
+  }
+
   Status begin_profile() override {
     profiler_->begin();
     return {};

@@ -34,6 +34,11 @@ constexpr std::array<CommandDef, 7> kCommands = {{
      "  gradstone run -w FIRST --engine all --label before --format json -o before.json\n"
      "  gradstone run -w LAST --engine all --dry-run",
      define_run},
+    {"verify", "prove that engines train the same network, and name the node that does not",
+     "  gradstone verify --workload FIRST,LAST --engine all\n"
+     "  gradstone verify --workload LAST --engine all --seeds 20\n"
+     "  gradstone verify --model my.onnx --engine all --shrink -o findings",
+     define_verify},
     {"list", "what there is: workloads, engines, data, metrics, operators, runs",
      "  gradstone list workloads\n"
      "  gradstone list workloads --format json\n"

@@ -25,6 +25,7 @@ struct Surroundings {
 using Action = std::function<Result<int>()>;  // answers the exit code
 
 Action define_run(CLI::App& app, const Surroundings& surroundings);
+Action define_verify(CLI::App& app, const Surroundings& surroundings);
 Action define_list(CLI::App& app, const Surroundings& surroundings);
 Action define_report(CLI::App& app, const Surroundings& surroundings);
 Action define_conformance(CLI::App& app, const Surroundings& surroundings);

@@ -92,13 +92,6 @@ void add_results(CLI::App& app, RunOptions& options) {
   add_store_option(app, options.store);
 }
 
-Result<DType> training_dtype(const std::string& text) {
-  const std::optional<DType> dtype = dtype_from_name(text);
-  if (dtype) return *dtype;
-  return usage_error("--dtype: unknown type '" + text + "'" +
-                     did_you_mean(text, {"float32", "float64"}));
-}
-
 Result<DropoutMode> dropout_mode(const std::string& text) {
   const std::optional<DropoutMode> mode = dropout_mode_from_name(text);
   if (mode) return *mode;
@@ -107,23 +100,6 @@ Result<DropoutMode> dropout_mode(const std::string& text) {
 
 // 2^31 epochs of at most 2^32 steps are still countable.
 constexpr std::int64_t kMostEpochs = std::int64_t{1} << 31;
-
-// The elements of lists by comma; `-b 8 -b 16,32` is three.
-Result<std::vector<std::string>> split_lists(std::string_view option,
-                                             const std::vector<std::string>& lists) {
-  std::vector<std::string> elements;
-  for (const std::string& list : lists) {
-    for (std::size_t from = 0; from <= list.size();) {
-      const std::size_t comma = std::min(list.find(',', from), list.size());
-      elements.push_back(list.substr(from, comma - from));
-      if (elements.back().empty()) {
-        return usage_error(std::string(option) + ": '" + list + "' has an empty element");
-      }
-      from = comma + 1;
-    }
-  }
-  return elements;
-}
 
 template <class Integer>
 Result<std::vector<Integer>> counts(std::string_view option,
@@ -157,6 +133,29 @@ Status read_numbers(const RunOptions& options, RunSpec& common) {
 }
 
 }  // namespace
+
+Result<DType> training_dtype(const std::string& text) {
+  const std::optional<DType> dtype = dtype_from_name(text);
+  if (dtype) return *dtype;
+  return usage_error("--dtype: unknown type '" + text + "'" +
+                     did_you_mean(text, {"float32", "float64"}));
+}
+
+Result<std::vector<std::string>> split_lists(std::string_view option,
+                                             const std::vector<std::string>& lists) {
+  std::vector<std::string> elements;
+  for (const std::string& list : lists) {
+    for (std::size_t from = 0; from <= list.size();) {
+      const std::size_t comma = std::min(list.find(',', from), list.size());
+      elements.push_back(list.substr(from, comma - from));
+      if (elements.back().empty()) {
+        return usage_error(std::string(option) + ": '" + list + "' has an empty element");
+      }
+      from = comma + 1;
+    }
+  }
+  return elements;
+}
 
 void add_run_options(CLI::App& app, RunOptions& options) {
   add_what(app, options);

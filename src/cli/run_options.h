@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -32,6 +33,12 @@ struct RunOptions {
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);
+
+// The elements of lists by comma: `-b 8 -b 16,32` is three. Usage error for an empty one.
+Result<std::vector<std::string>> split_lists(std::string_view option,
+                                             const std::vector<std::string>& lists);
+// Of --dtype.
+Result<DType> training_dtype(const std::string& text);
 
 // Usage error for text that is no dtype, number, duration, size ... or a label that could not be
 // named again.

@@ -234,6 +234,24 @@ Result<CoreMessage> read_read(const Json& json) {
   return CoreMessage(std::move(request));
 }
 
+Json encode(const WriteScript& request) {
+  Json json = message("script");
+  json["bundle"] = to_json(BundleSpec{{request.program}});
+  json["values"] = request.values;
+  json["folder"] = request.folder;
+  return json;
+}
+
+Result<CoreMessage> read_script(const Json& json) {
+  WriteScript request;
+  BundleSpec bundle = TRY(bundle_from_json(TRY(member(json, "bundle"))).within("bundle"));
+  if (bundle.programs.size() != 1) return unreadable("key 'bundle': expected one program");
+  request.program = std::move(bundle.programs[0]);
+  request.values = TRY(string_member(json, "values"));
+  request.folder = TRY(string_member(json, "folder"));
+  return CoreMessage(std::move(request));
+}
+
 // Worker to core.
 
 Json encode(const WorkerHello& hello) {
@@ -335,6 +353,7 @@ Result<WorkerMessage> read_words(const Json& json) {
 constexpr MessageKind<CoreMessage> kCoreMessages[] = {
     {"hello", read_core_hello}, {"train", read_train_job}, {"load", read_load},
     {"write", read_write},      {"run", read_run},         {"read", read_read},
+    {"script", read_script},
 };
 constexpr MessageKind<WorkerMessage> kWorkerMessages[] = {
     {"hello", read_worker_hello},   {"phase", read_phase}, {"progress", read_progress},

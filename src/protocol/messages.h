@@ -12,7 +12,8 @@
 //
 // or, in place of the job, requests one by one (run/engine_session.h):
 //   LoadBundle, WriteVariables,
-//   RunProgram, ReadVariables   ->
+//   RunProgram, ReadVariables,
+//   WriteScript                 ->
 //                               <-    Answer
 //   (closes)                          exits
 #pragma once
@@ -102,6 +103,13 @@ struct ReadVariables {
   std::vector<std::string> names;
   std::string file;  // to write
 };
+// The program as a script of the framework's own, written into a folder; the answer's message is its
+// file name. Needs no bundle.
+struct WriteScript {
+  ProgramSpec program;  // without updates
+  std::string values;   // file: what worker/engine.h says of ScriptRequest::values
+  std::string folder;
+};
 // Worker to core, one for each request. After anything but ok the bundle is still there; after a
 // LoadBundle that was refused there is none.
 struct Answer {
@@ -133,8 +141,8 @@ struct Finished {
 
 using WorkerMessage =
     std::variant<WorkerHello, PhaseEvent, ProgressEvent, SamplesEvent, FactEvent, Finished, Answer>;
-using CoreMessage =
-    std::variant<CoreHello, TrainJob, LoadBundle, WriteVariables, RunProgram, ReadVariables>;
+using CoreMessage = std::variant<CoreHello, TrainJob, LoadBundle, WriteVariables, RunProgram,
+                                 ReadVariables, WriteScript>;
 
 Json to_json(const WorkerMessage& message);
 Json to_json(const CoreMessage& message);

@@ -193,6 +193,10 @@ TEST(Messages, RequestsRoundTrip) {
   EXPECT_EQ(run.updates[0].count, 7);
   EXPECT_EQ(run.updates[1].learning_rate, 1e-300);
   EXPECT_EQ(run.fetches, "out");
+  const WriteScript script = round_trip_core(WriteScript{bundle().programs[0], "values", "folder"});
+  EXPECT_EQ(script.program.name, bundle().programs[0].name);
+  EXPECT_EQ(script.values, "values");
+  EXPECT_EQ(script.folder, "folder");
   const ReadVariables read = round_trip_core(ReadVariables{{"w", "w:mean"}, "file"});
   EXPECT_EQ(read.names, (std::vector<std::string>{"w", "w:mean"}));
   EXPECT_EQ(read.file, "file");
@@ -228,7 +232,8 @@ TEST(Messages, AMissingOrWrongKeyIsRefused) {
   }
   for (const CoreMessage& message :
        {CoreMessage(CoreHello{}), CoreMessage(train_job()), CoreMessage(LoadBundle{bundle()}),
-        CoreMessage(WriteVariables{}), CoreMessage(RunProgram{}), CoreMessage(ReadVariables{})}) {
+        CoreMessage(WriteVariables{}), CoreMessage(RunProgram{}), CoreMessage(ReadVariables{}),
+        CoreMessage(WriteScript{bundle().programs[0], "", ""})}) {
     const Json whole = on_the_wire(message);
     for (const auto& [key, value] : whole.items()) {
       Json broken = whole;

@@ -197,6 +197,16 @@ Answer EngineSession::run(std::size_t program, const TensorMap& feeds,
   return state_->take(request.fetches, *values);
 }
 
+Answer EngineSession::write_script(const ProgramSpec& program, const TensorMap& values,
+                                   const std::string& folder, std::string& name) {
+  WriteScript request{program, "", folder};
+  Answer answer = state_->give(values, request.values);
+  if (answer.outcome != Outcome::kOk) return answer;
+  answer = state_->ask(request, "in script");
+  if (answer.outcome == Outcome::kOk) name = answer.message;
+  return answer;
+}
+
 Answer EngineSession::read(const std::vector<std::string>& variables, TensorMap& values) {
   Answer answer = state_->ensure_started();
   if (answer.outcome != Outcome::kOk) return answer;

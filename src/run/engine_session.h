@@ -43,6 +43,10 @@ class EngineSession {
   // `feeds` by name as RunProgram says; `values`, if not null, gets what it fetches.
   Answer run(std::size_t program, const TensorMap& feeds,
              const std::vector<UpdateArguments>& updates, TensorMap* values);
+  // Has a script of the program written into `folder` (worker/engine.h, ScriptRequest); `name` is
+  // its file.
+  Answer write_script(const ProgramSpec& program, const TensorMap& values,
+                      const std::string& folder, std::string& name);
   Answer read(const std::vector<std::string>& variables, TensorMap& values);
 
  private:

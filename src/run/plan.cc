@@ -51,6 +51,15 @@ Status check_buildable(const RunSpec& spec, const Workload& workload,
   return {};
 }
 
+}  // namespace
+
+const Workload* find_workload(const std::vector<Workload>& workloads, std::string_view name) {
+  for (const Workload& workload : workloads) {
+    if (workload.name == name) return &workload;
+  }
+  return nullptr;
+}
+
 Result<const Workload*> known_workload(const std::vector<Workload>& workloads,
                                        const std::string& name) {
   const Workload* workload = find_workload(workloads, name);
@@ -79,15 +88,6 @@ Result<std::vector<EngineChoice>> chosen_engines(const EngineCatalogue& engines,
     }
   }
   return chosen;
-}
-
-}  // namespace
-
-const Workload* find_workload(const std::vector<Workload>& workloads, std::string_view name) {
-  for (const Workload& workload : workloads) {
-    if (workload.name == name) return &workload;
-  }
-  return nullptr;
 }
 
 Result<std::vector<RunSpec>> make_plan(const PlanRequest& request, const EngineCatalogue& engines,

@@ -30,6 +30,12 @@ Result<std::vector<RunSpec>> make_plan(const PlanRequest& request, const EngineC
 
 // nullptr where there is none of that name.
 const Workload* find_workload(const std::vector<Workload>& workloads, std::string_view name);
+// Usage error where there is none, with the nearest name.
+Result<const Workload*> known_workload(const std::vector<Workload>& workloads,
+                                       const std::string& name);
+// The engines of several references, each once. Errors as EngineCatalogue::choose.
+Result<std::vector<EngineChoice>> chosen_engines(const EngineCatalogue& engines,
+                                                 const std::vector<std::string>& references);
 
 // "20261130-093512-3fa9c1": UTC time of `unix_ms` and 24 random bits. For runs and plans.
 std::string new_id(std::int64_t unix_ms);

@@ -92,6 +92,19 @@ class Bundle {
   virtual Result<TensorType> type_of(std::string_view variable) const = 0;
 };
 
+// A program as people run it who have the framework and not Gradstone.
+struct ScriptRequest {
+  const ProgramSpec& program;  // without updates; a backward pass has fed cotangents
+  // Inputs, weights and `cotangent/VALUE`; for each output and `gradient/NAME` what it should be,
+  // `expected/NAME` (float64 where floating), and `allowed/NAME`, the largest difference (a
+  // scalar). Small: they may be written into the script.
+  const std::map<std::string, TensorRef>& values;
+};
+struct Script {
+  std::string name;  // of the file
+  std::string text;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -100,6 +113,13 @@ class Engine {
   // Lowers every program. Unsupported with operator and reason where that cannot be done. Bundles
   // may be loaded and unloaded many times, and several may be alive.
   virtual Result<std::unique_ptr<Bundle>> load(const BundleSpec& spec) = 0;
+
+  // A stand-alone script in the framework's own API that computes the program, compares, and exits
+  // with 1 where something differs by more than is allowed. Unsupported where there is none.
+  virtual Result<Script> script(const ScriptRequest& request) const {
+    return unsupported("engine " + describe().name + " writes no scripts: program " +
+                       request.program.name);
+  }
 
   // Between the two calls events of every run are kept. Unsupported where the engine has no source.
   virtual Status begin_profile() = 0;

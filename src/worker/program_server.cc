@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/files.h"
 #include "protocol/tensor_file.h"
 #include "worker/train_job.h"
 
@@ -59,6 +60,7 @@ Result<std::vector<TensorRef>> feeds_from(const TensorFile* file,
 
 Answer ProgramServer::serve(const CoreMessage& request) {
   Status status;
+  told_.clear();
   try {
     status = std::visit([this](const auto& kind) { return handle(kind); }, request);
   } catch (const std::bad_alloc& error) {
@@ -66,7 +68,7 @@ Answer ProgramServer::serve(const CoreMessage& request) {
   } catch (const std::exception& error) {
     status = failed(error.what());
   }
-  if (status.ok()) return {};
+  if (status.ok()) return {Outcome::kOk, told_};
   return {outcome_of(status.error().kind), status.error().message};
 }
 
@@ -142,6 +144,17 @@ Status ProgramServer::handle(const ReadVariables& request) {
     values.emplace_back(name, std::move(value));
   }
   return write_tensors(request.file, values);
+}
+
+Status ProgramServer::handle(const WriteScript& request) {
+  TRY(asked(contract_of(request.program, TRY(asked(check_graph(request.program.graph))))));
+  const TensorFile file = TRY(asked(TensorFile::open(request.values)));
+  std::map<std::string, TensorRef> values;
+  for (const std::string& name : file.names()) values.emplace(name, *file.find(name));
+  const Script script = TRY(engine_.script({request.program, values}));
+  TRY(write_file_atomically(request.folder + "/" + script.name, script.text));
+  told_ = script.name;
+  return {};
 }
 
 Status ProgramServer::handle(const CoreHello&) { return unreadable("a second hello"); }

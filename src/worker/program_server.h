@@ -27,6 +27,7 @@ class ProgramServer {
   Status handle(const WriteVariables& request);
   Status handle(const RunProgram& request);
   Status handle(const ReadVariables& request);
+  Status handle(const WriteScript& request);
   Status handle(const CoreHello& hello);
   Status handle(const TrainJob& job);
   Status check_loaded() const;
@@ -37,6 +38,7 @@ class ProgramServer {
   std::vector<std::vector<std::string>> feed_names_;   // in the file, in the order of the contract
   std::vector<std::vector<std::string>> fetch_names_;  // likewise
   std::unique_ptr<Bundle> bundle_;
+  std::string told_;  // message of an answer that is ok
 };
 
 }  // namespace gradstone

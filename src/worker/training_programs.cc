@@ -3,27 +3,11 @@
 
 #include <algorithm>
 
+#include "protocol/recipe_updates.h"
 #include "recipe/workload.h"
 
 namespace gradstone {
 namespace {
-
-// One UpdateSpec for each optimizer that has weights, and which optimizer that is.
-void add_updates(const Recipe& recipe, const std::vector<WeightPlan>& plans,
-                 std::vector<UpdateSpec>& updates, std::vector<std::size_t>& optimizers) {
-  for (std::size_t i = 0; i < recipe.optimizers.size(); ++i) {
-    const OptimizerChoice& choice = recipe.optimizers[i];
-    UpdateSpec update{
-        choice.optimizer, choice.gradient_clip, choice.weight_clip, recipe.weight_average, {}};
-    for (const WeightPlan& plan : plans) {
-      if (plan.optimizer != i) continue;
-      update.weights.push_back({plan.weight, plan.rate_multiplier, plan.decay_multiplier});
-    }
-    if (update.weights.empty()) continue;
-    updates.push_back(std::move(update));
-    optimizers.push_back(i);
-  }
-}
 
 void add_variables(const Graph& graph, std::vector<Weight>& variables) {
   for (const Weight& weight : graph.weights) {
@@ -53,8 +37,9 @@ Status add_training(const TrainJob& job, std::string name, const Graph& graph,
   for (const WeightPlan& plan : plans) backward.wrt.push_back(plan.weight);
   programs.trained_weights = backward.wrt;
   program.backward = std::move(backward);
-  programs.optimizer_of_update.clear();
-  add_updates(job.recipe, plans, program.updates, programs.optimizer_of_update);
+  RecipeUpdates updates = recipe_updates(job.recipe, plans);
+  program.updates = std::move(updates.updates);
+  programs.optimizer_of_update = std::move(updates.optimizer);
   programs.loss_type = TRY(type_of_value(graph, kLossValue));
   if (programs.loss_type.elements() != 1 || !is_floating(programs.loss_type.dtype)) {
     return unreadable("workload " + graph.name + ": loss is " + to_string(programs.loss_type) +
