@@ -223,7 +223,9 @@ Status Session::verify(const Source& source, std::uint64_t seed) {
   SessionPort reference(reference_);
   for (std::size_t i = 0; i < sessions_.size() && !stop_; ++i) {
     SessionPort engine(sessions_[i]);
-    TRY(keep(verification, i, seed, verification.check(engine, reference)));
+    const VerifyResult result = verification.check(engine, reference);
+    if (stop_) break;  // half a result is none
+    TRY(keep(verification, i, seed, result));
   }
   return {};
 }
