@@ -164,19 +164,15 @@ Result<Step> lower_softplus(const LoweringContext& context) {
 Result<Step> lower_softsign(const LoweringContext& context) {
   return unary(context, [](const at::Tensor& x) { return x / (x.abs() + 1); });
 }
-// at::hardsigmoid is that of slope 1/6. at::hardtanh rather than a clamp: no gradient at the bounds.
+// at::hardsigmoid is that of slope 1/6, and its gradient is good to float32 only. at::hardtanh rather
+// than a clamp: no gradient at the bounds.
 Result<Step> lower_hard_sigmoid(const LoweringContext& context) {
   const double alpha = number(context, "alpha", 0.2), beta = number(context, "beta", 0.5);
   const bool single = context.input_type(0).dtype == DType::kFloat32;
-  const bool sixth = single ? static_cast<float>(alpha) == 1.0F / 6 : alpha == 1.0 / 6;
-  if (sixth && beta == 0.5) return lower_unary<at::hardsigmoid>(context);
+  if (single && static_cast<float>(alpha) == 1.0F / 6 && beta == 0.5) {
+    return lower_unary<at::hardsigmoid>(context);
+  }
   return unary(context, [=](const at::Tensor& x) { return at::hardtanh(x * alpha + beta, 0, 1); });
-}
-
-// The second derivative of at::hardswish is good to float32 only.
-Result<Step> lower_hard_swish(const LoweringContext& context) {
-  if (context.input_type(0).dtype == DType::kFloat32) return lower_unary<at::hardswish>(context);
-  return unary(context, [](const at::Tensor& x) { return x * at::hardtanh(x / 6 + 0.5, 0, 1); });
 }
 
 // Slopes that ATen's own can express are one for all or one a channel.
@@ -295,7 +291,7 @@ std::vector<Lowering> activations() {
       {"Softplus", lower_softplus},
       {"Softsign", lower_softsign},
       {"HardSigmoid", lower_hard_sigmoid},
-      {"HardSwish", lower_hard_swish},
+      {"HardSwish", lower_unary<at::hardswish>},
       {"Mish", lower_unary<at::mish>},
       {"Clip", lower_clip},
   };
