@@ -5,6 +5,7 @@
 #include "engines/torch/aten.h"
 #include "engines/torch/facts.h"
 #include "engines/torch/program.h"
+#include "engines/torch/script.h"
 #include "engines/torch/support.h"
 
 #pragma push_macro("CHECK")
