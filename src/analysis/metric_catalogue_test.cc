@@ -86,7 +86,7 @@ TEST(MetricCatalogue, AnIntervalIsPossibleOrLeftOut) {
   RunRecord record = example();
   record.samples["window_seconds"] = {0.01, 0.01, 0.01, 0.01, 100};
   record.samples["window_samples"] = {10, 10, 10, 10, 10};
-  record.samples["input_wait"] = {0, 0, 0, 0, 1};
+  record.samples["input_wait"] = {0.01, 0, 0, 0, 0};
   record.samples["epoch_seconds"] = {1, 1, 1, 1, 100};
   compute_metrics(record);
   for (const char* name : {"throughput", "input_wait", "achieved_flops", "epoch_time"}) {

@@ -78,9 +78,23 @@ TEST_F(ChannelTest, AnEndlessLineIsRefused) {
     }
   });
   EXPECT_EQ(pair.ours.receive(kForEver).error().message,
-            "channel: a line of more than 268435456 bytes");
+            "channel: a line of more than 16777216 bytes");
   { Channel closes = std::move(pair.ours); }
   sender.join();
+}
+
+// A worker is not trusted with objects whose keys take long to look for; the core is.
+TEST_F(ChannelTest, KeysOfAWorkersObjectsAreBounded) {
+  std::string object = "{\"k\":0";
+  for (int i = 1; i <= Channel::kMaxWorkerKeys; ++i) object += ",\"k" + std::to_string(i) + "\":0";
+  object += "}\n";
+  write(object);
+  EXPECT_EQ(pair.ours.receive(kForEver).error().message,
+            "channel: not JSON for Gradstone: an object of more than 2048 keys");
+  ASSERT_EQ(::send(pair.ours.descriptor(), object.data(), object.size(), 0),
+            static_cast<ssize_t>(object.size()));
+  Channel theirs(pair.theirs.release());
+  EXPECT_TRUE(theirs.receive(kForEver).ok());
 }
 
 TEST_F(ChannelTest, SendingToNobodyIsAnErrorNotASignal) {

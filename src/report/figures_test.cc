@@ -10,7 +10,7 @@ TEST(Figures, SpreadHasTwoDigitsAndNoExponent) {
   const auto spread = [](double half) { return spread_text({1, "", 1 - half, 1 + half}); };
   EXPECT_EQ(spread(0.01234), " ±1.2%");
   EXPECT_EQ(spread(0.994), " ±99%");
-  EXPECT_EQ(spread(1.25), " ±120%");
+  EXPECT_EQ(spread(1.24), " ±120%");
   EXPECT_EQ(spread(7.14), " ±710%");
   EXPECT_EQ(spread(81.6), " ±8200%");
   EXPECT_EQ(spread(1e300), " ±1e+302%");

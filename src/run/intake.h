@@ -18,8 +18,8 @@ struct IntakeLimits {
   std::size_t samples = std::size_t{1} << 25;  // of all series together
   std::size_t series = 1000;
   std::size_t facts = 10'000;
-  std::size_t fact_bytes = std::size_t{16} << 20;  // of all facts and the engine's description
-  std::size_t name_bytes = 200;                    // of a series, section or key
+  std::size_t fact_bytes = std::size_t{4} << 20;  // of all facts and the engine's description
+  std::size_t name_bytes = 200;                   // of a series, section or key
   std::size_t message_bytes = std::size_t{64} << 10;
   int levels = 100;  // that a fact nests; a record wraps it in a few more
 };
