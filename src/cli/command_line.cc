@@ -26,7 +26,7 @@ struct CommandDef {
 };
 
 // The order in which help shows them. FIRST and LAST in examples stand for workloads of this build.
-constexpr std::array<CommandDef, 7> kCommands = {{
+constexpr std::array<CommandDef, 8> kCommands = {{
     {"run", "train workloads on engines, measure, store and report",
      "  gradstone run --workload FIRST --engine all --data fashion-mnist --epochs 2\n"
      "  gradstone run --workload LAST --size tiny --engine reference --steps 5\n"
