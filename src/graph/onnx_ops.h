@@ -7,7 +7,8 @@
 
 namespace gradstone {
 
-std::vector<OpDef> convolution_rows();    // Conv and pooling
+std::vector<OpDef> convolution_rows();  // Conv and ConvTranspose
+std::vector<OpDef> pooling_rows();
 std::vector<OpDef> normalization_rows();  // BatchNormalization, LRN, Dropout
 std::vector<OpDef> layer_normalization_rows();
 std::vector<OpDef> elementwise_rows();

@@ -225,6 +225,29 @@ std::vector<OpDef> convolution_rows() {
        .other_flops = bias_flops,
        .gradient = gradient_of_conv,
        .summary = "Convolution over 1 to 3 spatial axes; inputs X, W, optional B"},
+      {.name = "ConvTranspose",
+       .min_inputs = 2,
+       .max_inputs = 3,
+       .attributes = {{"auto_pad", kString},
+                      {"dilations", kInts},
+                      {"group", kInt},
+                      {"kernel_shape", kInts},
+                      {"output_padding", kInts},
+                      {"output_shape", kInts},
+                      {"pads", kInts},
+                      {"strides", kInts}},
+       .infer = infer_conv_transpose,
+       .flops = conv_transpose_flops,
+       .multiply_adds = true,
+       .other_flops = bias_flops,
+       .expand = expand_conv_transpose,
+       .summary = "Transposed convolution: the adjoint of Conv from its input's side; inputs X, W, "
+                  "optional B"},
+  };
+}
+
+std::vector<OpDef> pooling_rows() {
+  return {
       {.name = "MaxPool",
        .max_outputs = 2,
        .attributes = {{"auto_pad", kString},
@@ -262,24 +285,6 @@ std::vector<OpDef> convolution_rows() {
        .flops = one_per_input_element,
        .expand = expand_global_max_pool,
        .summary = "Maximum over all spatial axes"},
-      {.name = "ConvTranspose",
-       .min_inputs = 2,
-       .max_inputs = 3,
-       .attributes = {{"auto_pad", kString},
-                      {"dilations", kInts},
-                      {"group", kInt},
-                      {"kernel_shape", kInts},
-                      {"output_padding", kInts},
-                      {"output_shape", kInts},
-                      {"pads", kInts},
-                      {"strides", kInts}},
-       .infer = infer_conv_transpose,
-       .flops = conv_transpose_flops,
-       .multiply_adds = true,
-       .other_flops = bias_flops,
-       .expand = expand_conv_transpose,
-       .summary = "Transposed convolution: the adjoint of Conv from its input's side; inputs X, W, "
-                  "optional B"},
   };
 }
 

@@ -218,7 +218,8 @@ TEST(HostKernel, NoGradientFlowsThrough) {
   const HostFunctions functions({above_mean()});
   const Graph graph = network();
   const Answer whole = run_whole(graph, {"x", "w", "v"}, functions);
-  for (const auto& [name, gradient] : whole.gradients) {
+  for (const auto& [weight, gradient] : whole.gradients) {
+    const std::string& name = weight;  // a lambda cannot capture the binding
     for (std::size_t k = 0; k < 6; ++k) {
       const auto loss = [&](double distance) {
         TensorMap values = network_values();
