@@ -22,26 +22,31 @@ struct Listed {
   std::string file, what;
 };
 
-Status put(const std::string& folder, const std::string& file, const std::string& what,
-           const std::string& name, const Tensor& tensor, std::vector<Listed>& listed) {
-  TRY(write_tensor_proto(folder + "/data/" + file, name, tensor.ref()));
-  listed.push_back({"data/" + file, what + " `" + name + "`, " + to_string(tensor.type())});
+// The tensors of a case, in files of one folder.
+struct Listing {
+  std::string folder;
+  std::vector<Listed> listed;
+};
+
+Status put(Listing& listing, const std::string& file, const std::string& what,
+           const std::string& name, const Tensor& tensor) {
+  TRY(write_tensor_proto(listing.folder + "/data/" + file, name, tensor.ref()));
+  listing.listed.push_back({"data/" + file, what + " `" + name + "`, " + to_string(tensor.type())});
   return {};
 }
 
 Result<std::vector<Listed>> write_data(const Shrunk& shrunk, const std::string& folder) {
   TRY(make_folders(folder + "/data"));
-  std::vector<Listed> listed;
+  Listing listing{folder, {}};
   const Case& question = shrunk.question;
   for (std::size_t i = 0; i < question.graph.inputs.size(); ++i) {
     const std::string& name = question.graph.inputs[i].name;
-    TRY(put(folder, fmt::format("input_{}.pb", i), "graph input", name, question.values.at(name),
-            listed));
+    TRY(put(listing, fmt::format("input_{}.pb", i), "graph input", name, question.values.at(name)));
   }
   for (std::size_t i = 0; i < question.from.size(); ++i) {
     const std::string& name = question.from[i];
-    TRY(put(folder, fmt::format("cotangent_{}.pb", i), "cotangent of", name,
-            question.cotangents.at(name), listed));
+    TRY(put(listing, fmt::format("cotangent_{}.pb", i), "cotangent of", name,
+            question.cotangents.at(name)));
   }
   std::size_t outputs = 0, gradients = 0;
   for (const Expectation& one : shrunk.expected) {
@@ -49,13 +54,12 @@ Result<std::vector<Listed>> write_data(const Shrunk& shrunk, const std::string& 
                                           : fmt::format("output_{}", outputs++);
     // Integers are exact; floats are rounded to the type that the engine was asked for.
     const Tensor rounded = converted(one.exact.ref(), one.single.type().dtype);
-    TRY(put(folder, file + ".pb", "expected", one.value, rounded, listed));
+    TRY(put(listing, file + ".pb", "expected", one.value, rounded));
     if (const auto actual = shrunk.answers.find(one.value); actual != shrunk.answers.end()) {
-      TRY(put(folder, file + "_actual.pb", "computed by the engine:", one.value, actual->second,
-              listed));
+      TRY(put(listing, file + "_actual.pb", "computed by the engine:", one.value, actual->second));
     }
   }
-  return listed;
+  return std::move(listing.listed);
 }
 
 Status write_case(const Case& question, const std::string& folder) {
