@@ -5,29 +5,19 @@
 #include <set>
 
 #include "graph/differentiate.h"
+#include "graph/passes.h"
 
 namespace gradstone {
 namespace {
 
 using Names = std::vector<std::string>;
+using NameSet = std::set<std::string, std::less<>>;
 
 bool is_gradient(const Node& node) {
   return node.domain == kTrainingDomain && node.op == "Gradient";
 }
 
-std::set<std::string> all_names(const Graph& graph) {
-  std::set<std::string> names;
-  for (const GraphInput& input : graph.inputs) names.insert(input.name);
-  for (const Weight& weight : graph.weights) names.insert(weight.name);
-  for (const Constant& constant : graph.constants) names.insert(constant.name);
-  for (const Node& node : graph.nodes) {
-    names.insert(node.name);
-    names.insert(node.outputs.begin(), node.outputs.end());
-  }
-  return names;
-}
-
-std::string fresh_name(std::set<std::string>& names, const std::string& wish) {
+std::string fresh_name(NameSet& names, const std::string& wish) {
   std::string name = wish;
   for (int i = 2; !names.insert(name).second; ++i) name = wish + "_" + std::to_string(i);
   return name;
@@ -86,7 +76,7 @@ Status check_names(const Request& request, const ValueTypes& before) {
 // inputs in place of those values, and makes it name the copies.
 void evaluate_at_inputs(Expanded& result, const Request& request) {
   Graph& graph = result.graph;
-  std::set<std::string> taken = all_names(graph);
+  NameSet taken = names_in_use(graph);
   std::map<std::string, std::string> copies;  // of values that depend on independent ones
   std::vector<Node> nodes;
   const Names independent = request.independent();
@@ -95,7 +85,7 @@ void evaluate_at_inputs(Expanded& result, const Request& request) {
     nodes.push_back({name, "Identity", "", {request.node.inputs[i]}, {name}, {}});
     copies[independent[i]] = name;
   }
-  const std::set<std::string> given(independent.begin(), independent.end());
+  const NameSet given(independent.begin(), independent.end());
   for (std::size_t i = 0; i < request.index; ++i) {
     Node node = graph.nodes[i];
     const bool depends = std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -137,7 +127,7 @@ struct Cut {
 
 Cut cut_at(Graph graph, const Request& request, const ValueTypes& types) {
   Cut cut;
-  std::set<std::string> taken = all_names(graph);
+  NameSet taken = names_in_use(graph);
   const auto becomes_input = [&](const std::string& value) {
     graph.inputs.push_back({value, types.find(value)->second});
     cut.made_as[value] = fresh_name(taken, value + "/made");
@@ -165,8 +155,8 @@ Cut cut_at(Graph graph, const Request& request, const ValueTypes& types) {
 // Names of the differentiated graph as the whole graph has them.
 class Renaming {
  public:
-  Renaming(const Graph& whole, const Cut& cut) : known_(all_names(cut.graph)) {
-    taken_ = all_names(whole);
+  Renaming(const Graph& whole, const Cut& cut) : known_(names_in_use(cut.graph)) {
+    taken_ = names_in_use(whole);
     for (const auto& [value, name] : cut.made_as) names_[name] = value;
   }
   void set(const std::string& name, const std::string& wanted) { names_[name] = wanted; }
@@ -188,7 +178,7 @@ class Renaming {
   }
 
  private:
-  std::set<std::string> known_, taken_;
+  NameSet known_, taken_;
   std::map<std::string, std::string> names_;
 };
 

@@ -61,19 +61,6 @@ void drop_unread_constants(Graph& graph) {
   keep_if(graph.constants, [&](const Constant& constant) { return read.count(constant.name) > 0; });
 }
 
-// Names in use, to find fresh ones.
-Names all_names(const Graph& graph) {
-  Names names;
-  for (const GraphInput& input : graph.inputs) names.insert(input.name);
-  for (const Weight& weight : graph.weights) names.insert(weight.name);
-  for (const Constant& constant : graph.constants) names.insert(constant.name);
-  for (const Node& node : graph.nodes) {
-    names.insert(node.name);
-    names.insert(node.outputs.begin(), node.outputs.end());
-  }
-  return names;
-}
-
 std::string fresh_name(Names& names, const std::string& wish) {
   std::string name = wish;
   for (int i = 2; !names.insert(name).second; ++i) name = wish + "." + std::to_string(i);
@@ -142,7 +129,7 @@ Graph still_form(const Graph& graph) {
   still.state_updates.clear();
   const Names read = values_read(still);
   still.nodes.clear();
-  Names names = all_names(graph);
+  Names names = names_in_use(graph);
   for (const Node& node : graph.nodes) {
     for (Node& form : inference_form(node, read, names)) {
       change_bodies(form, still_form);
@@ -153,6 +140,18 @@ Graph still_form(const Graph& graph) {
 }
 
 }  // namespace
+
+std::set<std::string, std::less<>> names_in_use(const Graph& graph) {
+  std::set<std::string, std::less<>> names;
+  for (const GraphInput& input : graph.inputs) names.insert(input.name);
+  for (const Weight& weight : graph.weights) names.insert(weight.name);
+  for (const Constant& constant : graph.constants) names.insert(constant.name);
+  for (const Node& node : graph.nodes) {
+    names.insert(node.name);
+    names.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return names;
+}
 
 Graph pruned(const Graph& graph, const std::vector<std::string>& outputs, bool drop_inputs) {
   Graph result = graph;
@@ -192,7 +191,7 @@ SharedDropout share_dropout(const Graph& graph) {
   SharedDropout shared;
   shared.graph = graph;
   shared.graph.nodes.clear();
-  Names names = all_names(graph);
+  Names names = names_in_use(graph);
   for (const Node& node : graph.nodes) {
     if (!is_training_dropout(graph, node)) {
       shared.graph.nodes.push_back(node);

@@ -2,12 +2,16 @@
 // Graph to graph. Each pass returns a new graph that check_graph accepts if the old one was.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "graph/graph.h"
 
 namespace gradstone {
+
+// Names of all values and nodes, to find fresh ones.
+std::set<std::string, std::less<>> names_in_use(const Graph& graph);
 
 // Batch norm with running statistics, no dropout, no state updates, and only what `outputs` need.
 Graph to_inference(const Graph& graph, const std::vector<std::string>& outputs);

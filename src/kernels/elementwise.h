@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/element_type.h"
 #include "kernels/kernel.h"
 #include "kernels/strided.h"
 
@@ -13,24 +14,14 @@ namespace gradstone::kernels {
 // Calls visit(zero) with a zero of `dtype`, which is no bool.
 template <class Visit>
 Status with_number_type(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return visit(float{});
-    case DType::kFloat64:
-      return visit(double{});
-    case DType::kInt8:
-      return visit(std::int8_t{});
-    case DType::kInt32:
-      return visit(std::int32_t{});
-    case DType::kInt64:
-      return visit(std::int64_t{});
-    case DType::kUInt8:
-      return visit(std::uint8_t{});
-    case DType::kBool:
-      break;
-  }
-  CHECK(false, "arithmetic on truth values");
-  return {};
+  return with_element_type(dtype, [&](auto zero) -> Status {
+    if constexpr (std::is_same_v<decltype(zero), bool>) {
+      CHECK(false, "arithmetic on truth values");
+      return {};
+    } else {
+      return visit(zero);
+    }
+  });
 }
 
 // The type in which sums and products of T are taken: integers wrap around, so they lose the sign.

@@ -121,8 +121,7 @@ Result<Tensor> from_external(const onnx::TensorProto& proto, const TensorType& t
   return from_bytes(type, found);
 }
 
-}  // namespace
-
+// "FLOAT16" and so on, for messages.
 std::string element_type_name(std::int64_t code) {
   const std::string name =
       code >= 0 && code <= 16
@@ -131,20 +130,23 @@ std::string element_type_name(std::int64_t code) {
   return name.empty() ? "number " + std::to_string(code) : name;
 }
 
-Result<DType> dtype_from_proto(std::int64_t code) {
-  const std::optional<DType> dtype = dtype_from_onnx_code(code);
-  if (dtype) return *dtype;
-  return unsupported("element type " + element_type_name(code) +
-                     "; graphs have float, double, int8, int32, int64, uint8 and bool: convert the "
-                     "model to one of these");
-}
-
+// Extents of foreign origin, none negative and not too many elements.
 Result<Shape> shape_from_dims(const google::protobuf::RepeatedField<std::int64_t>& dims) {
   Shape shape(dims.begin(), dims.end());
   if (shape.size() > 64)
     return unreadable("a tensor with " + std::to_string(shape.size()) + " axes");
   TRY(checked_element_count(shape));
   return shape;
+}
+
+}  // namespace
+
+Result<DType> dtype_from_proto(std::int64_t code) {
+  const std::optional<DType> dtype = dtype_from_onnx_code(code);
+  if (dtype) return *dtype;
+  return unsupported("element type " + element_type_name(code) +
+                     "; graphs have float, double, int8, int32, int64, uint8 and bool: convert the "
+                     "model to one of these");
 }
 
 Result<Tensor> tensor_from_proto(const onnx::TensorProto& proto, ExternalData& external) {

@@ -15,16 +15,11 @@ namespace gradstone::onnx_io {
 
 // Unsupported for an element type that graphs do not have.
 Result<DType> dtype_from_proto(std::int64_t code);
-// Extents of foreign origin, none negative and not too many elements.
-Result<Shape> shape_from_dims(const google::protobuf::RepeatedField<std::int64_t>& dims);
 Result<Tensor> tensor_from_proto(const onnx::TensorProto& proto, ExternalData& external);
 
 onnx::TensorProto tensor_to_proto(std::string_view name, const TensorRef& tensor);
 // The same without its elements, which lie in a file.
 onnx::TensorProto external_tensor_proto(std::string_view name, const TensorType& type,
                                         std::string_view location, std::uint64_t offset);
-
-// "FLOAT16" and so on, for messages.
-std::string element_type_name(std::int64_t code);
 
 }  // namespace gradstone::onnx_io

@@ -14,6 +14,7 @@
 namespace gradstone {
 namespace {
 
+// Sections of the context that only the core writes.
 constexpr std::array<std::string_view, 10> kOwnSections = {
     "settings", "limits",    "environment", "worker",   "affinity",
     "weights",  "gradstone", "machine",     "warnings", "workload"};
@@ -55,8 +56,6 @@ std::string impossible_sample(const RunRecord& record, bool loss_from_zero) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> own_sections() { return kOwnSections; }
 
 Status Intake::check_value(const Json& value) {
   if (nests_deeper(value, limits_.levels)) {

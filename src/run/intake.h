@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 #include "protocol/messages.h"
@@ -23,9 +22,6 @@ struct IntakeLimits {
   std::size_t message_bytes = std::size_t{64} << 10;
   int levels = 100;  // that a fact nests; a record wraps it in a few more
 };
-
-// Sections of the context that only the core writes.
-std::span<const std::string_view> own_sections();
 
 // Errors: unreadable for what makes no sense, out of memory for what is too much.
 class Intake {

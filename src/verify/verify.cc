@@ -20,8 +20,7 @@ void conclude(const Answer& answer, const Departure* first, VerifyResult& result
   result.message = to_string(*result.first);
 }
 
-}  // namespace
-
+// Asks the engine and compares: one program of `engine`, which has it loaded and its weights.
 Answer ask_and_compare(const Case& question, EnginePort& engine, std::size_t program,
                        Comparison& comparison, TensorMap& answers) {
   const Answer answer = engine.run(program, feeds_of(question), {}, answers);
@@ -31,6 +30,8 @@ Answer ask_and_compare(const Case& question, EnginePort& engine, std::size_t pro
   comparison = compare(question.graph, *expected, answers);
   return {};
 }
+
+}  // namespace
 
 Result<Verification> Verification::make(const Subject& subject, std::uint64_t seed) {
   Verification verification(subject);

@@ -62,8 +62,4 @@ class Verification {
 // A case by itself, as it was found before.
 VerifyResult check_case(const Case& question, EnginePort& engine);
 
-// Asks the engine and compares: one program of `engine`, which has it loaded and its weights.
-Answer ask_and_compare(const Case& question, EnginePort& engine, std::size_t program,
-                       Comparison& comparison, TensorMap& answers);
-
 }  // namespace gradstone

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One node computed on given tensors, for tests of kernels.
+// One node computed on given tensors, for tests whose numbers are doubles whatever the element type;
+// node_value.h keeps the type.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include "graph/one_node.h"
-#include "kernels/evaluate.h"
+#include "kernels/testing/node_value.h"
 
 namespace gradstone::kernels::testing {
 
-using gradstone::testing::Attributes;
 using gradstone::testing::Ints;
 using Numbers = std::vector<double>;
 
@@ -37,8 +36,7 @@ inline Numbers numbers(const Tensor& tensor) {
 inline std::vector<Tensor> outputs_of(const std::string& op,
                                       const std::vector<gradstone::testing::TestInput>& inputs,
                                       Attributes attributes = {}, std::size_t outputs = 1) {
-  auto values =
-      evaluate(gradstone::testing::one_node(op, inputs, std::move(attributes), outputs), {});
+  auto values = node_values(op, inputs, std::move(attributes), outputs);
   if (!values.ok()) {
     ADD_FAILURE() << values.error().message;
     return std::vector<Tensor>(outputs);

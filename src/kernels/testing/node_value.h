@@ -2,7 +2,6 @@
 // The value of one node with constant inputs, for tests of kernels. Not for programs.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,26 +25,17 @@ Tensor vector_of(const std::vector<T>& values) {
   return tensor_of<T>({static_cast<std::int64_t>(values.size())}, values);
 }
 
-// All outputs of a node. nullopt is an absent input.
-inline Result<std::vector<Tensor>> node_values(std::string op,
-                                               const std::vector<std::optional<Tensor>>& inputs,
-                                               Attributes attributes = {},
-                                               std::size_t outputs = 1) {
-  std::vector<gradstone::testing::TestInput> given;
-  for (const std::optional<Tensor>& input : inputs) {
-    if (input) {
-      given.emplace_back(*input);
-    } else {
-      given.emplace_back();
-    }
-  }
+// All outputs of a node. An input without a type (monostate) is absent.
+inline Result<std::vector<Tensor>> node_values(
+    std::string op, const std::vector<gradstone::testing::TestInput>& inputs,
+    Attributes attributes = {}, std::size_t outputs = 1) {
   return evaluate(
-      gradstone::testing::one_node(std::move(op), given, std::move(attributes), outputs), {});
+      gradstone::testing::one_node(std::move(op), inputs, std::move(attributes), outputs), {});
 }
 
 // Elements of the first output, of type T.
 template <class T>
-std::vector<T> node_value(std::string op, const std::vector<std::optional<Tensor>>& inputs,
+std::vector<T> node_value(std::string op, const std::vector<gradstone::testing::TestInput>& inputs,
                           Attributes attributes = {}) {
   const std::vector<Tensor> outputs =
       node_values(std::move(op), inputs, std::move(attributes)).value();
