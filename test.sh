@@ -14,6 +14,14 @@ for argument in "$@"; do
     *) sed -n '3,4s/^# //p' "$0" >&2; exit 2 ;;
   esac
 done
+# Tests inside a program that did not run, with their reasons; ctest counts the program as passed.
+say_skips() {
+  local log=$ROOT/build/$1/Testing/Temporary/LastTest.log
+  grep -qs ': Skipped$' "$log" || return 0
+  say "skipped ($1), with how often"
+  grep -A1 ': Skipped$' "$log" | grep -vE ': Skipped$|^--$' | sort | uniq -c >&2
+}
+
 fuzz_seconds=${GRADSTONE_FUZZ_SECONDS:-60}
 [[ $long == yes ]] && export GRADSTONE_LONG_TESTS=1
 
@@ -24,6 +32,7 @@ if [[ $quick == no ]]; then
   build dev
   say "tests under address and undefined-behaviour sanitizers (dev)"
   ctest --preset dev -LE release_only
+  say_skips dev
   say "clang-tidy"
   "$ROOT/tests/clang_tidy.sh"
   build fuzz --target fuzz_targets
@@ -33,3 +42,4 @@ fi
 
 say "tests (release)"
 ctest --preset release
+say_skips release
