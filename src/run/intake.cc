@@ -15,9 +15,9 @@ namespace gradstone {
 namespace {
 
 // Sections of the context that only the core writes.
-constexpr std::array<std::string_view, 10> kOwnSections = {
-    "settings", "limits",    "environment", "worker",   "affinity",
-    "weights",  "gradstone", "machine",     "warnings", "workload"};
+constexpr std::array<std::string_view, 11> kOwnSections = {
+    "settings",  "limits",  "environment", "worker",   "affinity", "weights",
+    "gradstone", "machine", "warnings",    "workload", "model"};
 
 constexpr double kLeastLoss = -1e-3;  // rounding reaches a little below 0
 
